@@ -1,0 +1,50 @@
+import type { Engine } from '../engine/engine.js';
+import type { PrismaClient } from '../store/generated/sqlite/client.js';
+
+/** What the operator allows requests to ask for; shown as `server.limits`. */
+export interface Limits {
+  readonly defaultTtlMs: number;
+  readonly maxTtlMs: number;
+  readonly retryWindowMs: number;
+}
+
+/** What the resolvers work with: the same for all operations. */
+export interface Services {
+  readonly engine: Engine;
+  /** For reads only: writes go through the engine. */
+  readonly prisma: PrismaClient;
+  readonly limits: Limits;
+  /** Of the product. */
+  readonly version: string;
+}
+
+/** One operation's view of the services. */
+export interface GraphQLContext extends Services {
+  /**
+   * The store's time in epoch milliseconds: asked for once and then the same for the whole answer, so that no two of its
+   * fields disagree on whether a lock has expired.
+   */
+  now(): Promise<number>;
+
+  /**
+   * Starts another answer within the operation: `now` asks again. For the items of a subscription, and for the mutations
+   * of one document, each of which answers as of a moment after it.
+   */
+  startAnswer(): void;
+}
+
+/** A context for one operation: never shared among operations. */
+export function createContext(services: Services): GraphQLContext {
+  const { engine, prisma, limits, version } = services;
+  let now: Promise<number> | null = null;
+  return {
+    engine,
+    prisma,
+    limits,
+    version,
+    now: () => (now ??= engine.now()),
+    startAnswer: () => {
+      now = null;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { GraphQLError } from 'graphql';
+import { StoreUnavailable } from '../store/lock-store.js';
+
+/** What `extensions.code` says of an error that this part of the server makes; the schema's description lists all codes. */
+export const ErrorCode = {
+  badUserInput: 'BAD_USER_INPUT',
+  unavailable: 'UNAVAILABLE',
+  internal: 'INTERNAL_SERVER_ERROR',
+} as const;
+
+/**
+ * A value that breaks a documented limit or can't be read.
+ *
+ * @param argument the name of the argument, or of the input field, that holds the value
+ * @param message states the limit
+ */
+export function badUserInput(argument: string, message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: ErrorCode.badUserInput, argument } });
+}
+
+/** Keeps the details of a fault for those who run the server, and returns the id under which they find it. */
+export type FaultLog = (fault: unknown) => string;
+
+/**
+ * The error as a client may see it: what the client caused, and outages, as they are documented; of everything else no
+ * more than the id under which it was logged.
+ */
+export function presentError(error: unknown, logFault: FaultLog): GraphQLError {
+  const located = error instanceof GraphQLError ? error : undefined;
+  const cause = rootCause(error);
+  if (cause instanceof StoreUnavailable) return unavailable(located, cause.applied);
+  if (isReadOutage(cause)) {
+    logFault(cause);
+    return unavailable(located, null);
+  }
+  if (located !== undefined && cause instanceof GraphQLError) {
+    if (cause.extensions.code !== undefined) return located;
+    const argument = unreadableArgument(located);
+    if (argument !== null) return withExtensions(located, located.message, { code: ErrorCode.badUserInput, argument });
+    // Without a path it was made before any field was resolved: the operation, not the server, is at fault.
+    if (located.path === undefined) return located;
+  }
+  return withExtensions(located, 'Internal server error', { code: ErrorCode.internal, id: logFault(cause) });
+}
+
+function rootCause(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof GraphQLError && cause.originalError !== undefined) cause = cause.originalError;
+  return cause;
+}
+
+function unavailable(located: GraphQLError | undefined, applied: false | null): GraphQLError {
+  // Below the top field the change has happened already: what failed there is only a part of the answer.
+  const neverApplied = applied === false && (located?.path?.length ?? 1) === 1;
+  return withExtensions(located, 'The database did not answer, or the server is overloaded or shutting down', {
+    code: ErrorCode.unavailable,
+    retryable: true,
+    ...(neverApplied ? { applied: false } : {}),
+  });
+}
+
+function withExtensions(
+  located: GraphQLError | undefined,
+  message: string,
+  extensions: Readonly<Record<string, unknown>>,
+): GraphQLError {
+  return new GraphQLError(message, { nodes: located?.nodes, path: located?.path, extensions });
+}
+
+/** The Prisma client only reads here, so whatever the database refuses is an outage; a query that Prisma refuses is our fault. */
+function isReadOutage(error: unknown): boolean {
+  return error instanceof Error && READ_OUTAGES.has(error.name);
+}
+
+// By name: the two generated clients have classes of their own.
+const READ_OUTAGES: ReadonlySet<string> = new Set([
+  'PrismaClientInitializationError',
+  'PrismaClientKnownRequestError',
+  'PrismaClientUnknownRequestError',
+]);
+
+/**
+ * The argument whose value graphql-js could not read, or null where the error says nothing of the kind. graphql-js has
+ * no code for it, only these sentences.
+ */
+function unreadableArgument({ message }: GraphQLError): string | null {
+  const variable = /^Variable "\$(\w+)" (?:got invalid value|of (?:non-null|required) type)/u.exec(message)?.[1];
+  if (variable === undefined) return /^Argument "(\w+)"/u.exec(message)?.[1] ?? null;
+  const path = / at "[\w.[\]]*?(\w+)(?:\[\d+\])*";/u.exec(message)?.[1];
+  return path ?? variable;
+}
