@@ -1,0 +1,126 @@
+import type { LockEvent } from '../locks/events.js';
+import type { CommittedGroup, LockSelector, LockStore, LogHead } from '../store/lock-store.js';
+import type { EngineObserver } from './observer.js';
+import type { WatchRequest } from './watch.js';
+import { Watcher } from './watcher.js';
+
+const ALL: LockSelector = { resource: null, prefix: null, owner: null };
+const PAGE_EVENTS = 1000;
+
+/**
+ * The log, as it grows: every event once, in revision order, to every watcher that asks for it. Groups of this
+ * instance come straight from the writer; whatever is missing between them is read from the log.
+ */
+export class Feed {
+  readonly #store: LockStore;
+  readonly #observer: EngineObserver;
+  readonly #bookmarkMs: number;
+  #logId: string;
+  #last: bigint;
+  readonly #watchers = new Set<Watcher>();
+  /** Watchers of one name are found by it; `#broad` holds all others. */
+  readonly #byResource = new Map<string, Set<Watcher>>();
+  readonly #broad = new Set<Watcher>();
+  #catchingUp: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(store: LockStore, head: LogHead, observer: EngineObserver, bookmarkMs: number) {
+    this.#store = store;
+    this.#observer = observer;
+    this.#bookmarkMs = bookmarkMs;
+    this.#logId = head.logId;
+    this.#last = head.revision;
+  }
+
+  /** The revision up to which live watchers have been told everything. */
+  get last(): bigint {
+    return this.#last;
+  }
+
+  get logId(): string {
+    return this.#logId;
+  }
+
+  /** Every change after this call reaches the watcher. */
+  watch(request: WatchRequest): Watcher {
+    const watcher = new Watcher(this, this.#store, request, this.#bookmarkMs);
+    this.#watchers.add(watcher);
+    this.#watchersOf(request).add(watcher);
+    this.#observer.watchers(this.#watchers.size);
+    return watcher;
+  }
+
+  /** Forgets a watcher that has ended. */
+  remove(watcher: Watcher): void {
+    if (!this.#watchers.delete(watcher)) return;
+    const { resource } = watcher.request.selector;
+    const group = this.#watchersOf(watcher.request);
+    group.delete(watcher);
+    if (resource !== null && group.size === 0) this.#byResource.delete(resource);
+    this.#observer.watchers(this.#watchers.size);
+  }
+
+  /** Takes a group that this instance committed. */
+  publish({ logId, events }: CommittedGroup): void {
+    const first = events[0];
+    if (first === undefined) return;
+    if (logId === this.#logId && first.revision === this.#last + 1n) this.#deliver(events);
+    else this.wake();
+  }
+
+  /** Reads what the log has beyond what was told. To be called whenever it may have grown. */
+  wake(): void {
+    if (this.#isClosed) return;
+    this.#catchingUp ??= this.#catchUp()
+      .catch((error: unknown) => {
+        // The next wake-up tries again.
+        this.#observer.failed(error);
+      })
+      .finally(() => {
+        this.#catchingUp = null;
+      });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const watcher of [...this.#watchers]) await watcher.return();
+    await this.#catchingUp;
+  }
+
+  async #catchUp(): Promise<void> {
+    for (;;) {
+      const page = await this.#store.readLog(this.#last, PAGE_EVENTS, ALL);
+      if (page.logId !== this.#logId || page.oldestRevision > this.#last) {
+        this.#jumpTo(page);
+        return;
+      }
+      // While the page was read, the writer may have published some of it.
+      this.#deliver(page.events.filter(({ revision }) => revision > this.#last));
+      if (page.through >= page.revision) return;
+    }
+  }
+
+  /** The log does not go on where the feed stands. Each watcher finds out what that means for it when it reads the log. */
+  #jumpTo({ logId, revision }: LogHead): void {
+    this.#logId = logId;
+    this.#last = revision;
+    for (const watcher of this.#watchers) watcher.fallBehind();
+  }
+
+  #deliver(events: readonly LockEvent[]): void {
+    for (const event of events) {
+      this.#last = event.revision;
+      const named = this.#byResource.get(event.resource);
+      if (named !== undefined) for (const watcher of named) watcher.offer(event);
+      for (const watcher of this.#broad) watcher.offer(event);
+      this.#observer.published(Math.max(0, Date.now() - event.writtenAt));
+    }
+  }
+
+  #watchersOf({ selector: { resource } }: WatchRequest): Set<Watcher> {
+    if (resource === null) return this.#broad;
+    let watchers = this.#byResource.get(resource);
+    if (watchers === undefined) this.#byResource.set(resource, (watchers = new Set()));
+    return watchers;
+  }
+}

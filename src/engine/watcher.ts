@@ -1,0 +1,166 @@
+import type { LockEvent } from '../locks/events.js';
+import type { LockStore } from '../store/lock-store.js';
+import type { Feed } from './feed.js';
+import { admits } from './selector.js';
+import type { SnapshotReason, WatchItem, WatchRequest } from './watch.js';
+
+/** Events that a watcher is kept in memory; one that falls further behind reads the log at its own pace. */
+const QUEUE_EVENTS = 256;
+const PAGE_EVENTS = 500;
+const SNAPSHOT_PART_LOCKS = 500;
+
+/**
+ * One reader of the log. It is either live, and then the feed offers it each new event, or behind, and then it reads the
+ * log from its own position. It turns live in the very moment in which its position has reached the feed's, so that
+ * nothing is lost and nothing comes twice.
+ */
+export class Watcher implements AsyncIterableIterator<WatchItem> {
+  readonly request: WatchRequest;
+  readonly #feed: Feed;
+  readonly #store: LockStore;
+  readonly #bookmarkMs: number;
+  readonly #items: AsyncGenerator<WatchItem>;
+  #logId: string;
+  /** Everything up to this revision has been told, or is none of what was asked for. */
+  #position: bigint;
+  #isLive = false;
+  #queue: LockEvent[] = [];
+  #wakeUp: (() => void) | null = null;
+  #hasEnded = false;
+
+  constructor(feed: Feed, store: LockStore, request: WatchRequest, bookmarkMs: number) {
+    this.request = request;
+    this.#feed = feed;
+    this.#store = store;
+    this.#bookmarkMs = bookmarkMs;
+    this.#logId = feed.logId;
+    this.#position = feed.last;
+    this.#items = this.#run();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<WatchItem, undefined>> {
+    return this.#items.next();
+  }
+
+  /** Ends the watch at once, also while a `next` waits. */
+  async return(): Promise<IteratorResult<WatchItem, undefined>> {
+    this.#hasEnded = true;
+    this.#queue = [];
+    this.#feed.remove(this);
+    this.#wakeUp?.();
+    return this.#items.return(undefined);
+  }
+
+  /** Takes a new event from the feed, if it is live and asked for it. */
+  offer(event: LockEvent): void {
+    // When it turned live, it may have read further than the feed.
+    if (!this.#isLive || event.revision <= this.#position || !admits(this.request, event)) return;
+    if (this.#queue.length === QUEUE_EVENTS) {
+      this.fallBehind();
+      return;
+    }
+    this.#queue.push(event);
+    this.#wakeUp?.();
+  }
+
+  /** From here on it reads the log by itself, until it has caught up. */
+  fallBehind(): void {
+    this.#isLive = false;
+    this.#queue = [];
+    this.#wakeUp?.();
+  }
+
+  async *#run(): AsyncGenerator<WatchItem, undefined> {
+    try {
+      yield* this.#begin();
+      while (!this.#hasEnded) {
+        const event = this.#queue.shift();
+        if (event !== undefined) {
+          this.#position = event.revision;
+          yield { kind: 'event', event };
+        } else if (this.#isLive) {
+          const isQuiet = !(await this.#waitForEvent());
+          if (isQuiet && this.#isLive) yield this.#bookmark();
+        } else {
+          yield* this.#replay();
+        }
+      }
+    } finally {
+      this.#feed.remove(this);
+    }
+    return undefined;
+  }
+
+  async *#begin(): AsyncGenerator<WatchItem> {
+    const { after, logId, snapshot } = this.request;
+    if (after === null) {
+      if (snapshot) yield* this.#snapshot('STARTED');
+      else yield { kind: 'bookmark', logId: this.#logId, revision: this.#position };
+      return;
+    }
+    const head = await this.#store.head();
+    this.#logId = head.logId;
+    this.#position = after;
+    if ((logId !== null && logId !== head.logId) || after > head.revision) yield* this.#snapshot('RESET');
+  }
+
+  async *#snapshot(reason: SnapshotReason): AsyncGenerator<WatchItem> {
+    const { logId, revision } = await this.#store.head();
+    this.#logId = logId;
+    this.#position = revision;
+    let after: string | null = null;
+    for (let part = 1; ; part++) {
+      const now = await this.#store.now();
+      const locks = await this.#store.readLocks(this.request.selector, after, SNAPSHOT_PART_LOCKS, now);
+      const complete = locks.length < SNAPSHOT_PART_LOCKS;
+      yield { kind: 'snapshot', logId, revision, reason, part, complete, locks };
+      if (complete) return;
+      after = locks.at(-1)?.resource ?? after;
+    }
+  }
+
+  async *#replay(): AsyncGenerator<WatchItem> {
+    const page = await this.#store.readLog(this.#position, PAGE_EVENTS, this.request.selector);
+    if (page.logId !== this.#logId) {
+      yield* this.#snapshot('RESET');
+      return;
+    }
+    if (page.oldestRevision > this.#position) {
+      yield* this.#snapshot('GAP');
+      return;
+    }
+    for (const event of page.events) {
+      if (!admits(this.request, event)) continue;
+      this.#position = event.revision;
+      yield { kind: 'event', event };
+    }
+    this.#position = page.through;
+    // No await between the two: the feed can't move on in between.
+    if (this.#position >= this.#feed.last && this.#logId === this.#feed.logId) this.#isLive = true;
+  }
+
+  #bookmark(): WatchItem {
+    // It is live and its queue is empty: the feed's position is its own.
+    this.#position = this.#feed.last;
+    return { kind: 'bookmark', logId: this.#logId, revision: this.#position };
+  }
+
+  /** Resolves to false if nothing came until the next bookmark is due. */
+  #waitForEvent(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#wakeUp = null;
+        resolve(false);
+      }, this.#bookmarkMs);
+      this.#wakeUp = () => {
+        clearTimeout(timer);
+        this.#wakeUp = null;
+        resolve(true);
+      };
+    });
+  }
+}

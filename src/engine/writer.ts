@@ -1,0 +1,103 @@
+import type { Command } from '../locks/commands.js';
+import type { Outcome, OutcomeOf } from '../locks/outcomes.js';
+import { StoreUnavailable, type CommittedGroup, type LockStore } from '../store/lock-store.js';
+import type { EngineObserver } from './observer.js';
+
+/** Commands in one transaction at the most: what a slow disk keeps waiting, and what one failure can touch. */
+const MAX_GROUP = 1000;
+/** Groups handed to the store at once: the second is there when the first is done, so that the disk never waits for us. */
+const MAX_GROUPS_UNDER_WAY = 2;
+
+interface Submission {
+  readonly command: Command;
+  resolve(outcome: Outcome): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Puts all commands into one order and commits them in groups: those that arrive while one transaction commits go
+ * together into the next.
+ */
+export class Writer {
+  readonly #store: LockStore;
+  readonly #observer: EngineObserver;
+  readonly #publish: (group: CommittedGroup) => void;
+  readonly #queue: Submission[] = [];
+  #groupsUnderWay = 0;
+  #flushIsScheduled = false;
+  #closing: (() => void) | null = null;
+
+  /** @param publish is told of every group that changed something, in revision order, before its commands are answered. */
+  constructor(store: LockStore, observer: EngineObserver, publish: (group: CommittedGroup) => void) {
+    this.#store = store;
+    this.#observer = observer;
+    this.#publish = publish;
+  }
+
+  submit<C extends Command>(command: C): Promise<OutcomeOf<C>> {
+    if (this.#closing !== null) return Promise.reject(new StoreUnavailable('The server is shutting down', false));
+    return new Promise((resolve, reject) => {
+      // The store answers each command with an outcome of its own kind.
+      this.#queue.push({ command, resolve: resolve as Submission['resolve'], reject });
+      this.#scheduleFlush();
+    });
+  }
+
+  /** Takes nothing more, and resolves when everything that was taken is answered. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#closing = resolve;
+      this.#resolveIfClosed();
+    });
+  }
+
+  /** After the input that has arrived is read: what came together is committed together. */
+  #scheduleFlush(): void {
+    if (this.#flushIsScheduled || this.#groupsUnderWay === MAX_GROUPS_UNDER_WAY) return;
+    this.#flushIsScheduled = true;
+    setImmediate(() => {
+      this.#flushIsScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    while (this.#queue.length > 0 && this.#groupsUnderWay < MAX_GROUPS_UNDER_WAY) {
+      this.#groupsUnderWay++;
+      void this.#commit(this.#queue.splice(0, MAX_GROUP)).finally(() => {
+        this.#groupsUnderWay--;
+        if (this.#queue.length > 0) this.#scheduleFlush();
+        this.#resolveIfClosed();
+      });
+    }
+  }
+
+  async #commit(group: readonly Submission[]): Promise<void> {
+    try {
+      const committed = await this.#store.commit(group.map(({ command }) => command));
+      this.#observer.committed(group.length, committed.commitMs);
+      if (committed.events.length > 0) this.#publish(committed);
+      this.#answer(group, committed.outcomes);
+    } catch (error) {
+      this.#observer.failed(error);
+      if (error instanceof StoreUnavailable || group.length === 1) {
+        for (const { reject } of group) reject(error);
+      } else {
+        // One command must not fail its neighbours: each gets a transaction of its own.
+        for (const submission of group) await this.#commit([submission]);
+      }
+    }
+  }
+
+  #answer(group: readonly Submission[], outcomes: readonly Outcome[]): void {
+    for (const [index, { command, resolve }] of group.entries()) {
+      const outcome = outcomes[index] as Outcome;
+      this.#observer.decided(command, outcome);
+      resolve(outcome);
+    }
+  }
+
+  #resolveIfClosed(): void {
+    if (this.#queue.length === 0 && this.#groupsUnderWay === 0) this.#closing?.();
+  }
+}

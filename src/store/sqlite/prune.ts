@@ -1,0 +1,36 @@
+import type { RetentionPolicy } from '../lock-store.js';
+import { prunableUpTo } from '../retention.js';
+import type { SharedClock } from './shared-clock.js';
+import type { WriteConnection } from './write-connection.js';
+import type { WriteStatements } from './write-statements.js';
+
+/** Rows of each table that one step removes at the most: it must not hold up the groups behind it. */
+const STEP_ROWS = 1000;
+
+/** One step of pruning; true: there may be more to remove. */
+export function pruneStep(
+  connection: WriteConnection,
+  clock: SharedClock,
+  retryWindowMs: number,
+  policy: RetentionPolicy,
+): boolean {
+  const { removedEvents, removedLocks } = connection.transaction(
+    (statements) => removeOldest(statements, clock, retryWindowMs, policy),
+    (removed) => removed.removedEvents + removed.removedLocks > 0,
+  );
+  return removedEvents === STEP_ROWS || removedLocks === STEP_ROWS;
+}
+
+function removeOldest(statements: WriteStatements, clock: SharedClock, retryWindowMs: number, policy: RetentionPolicy) {
+  const { revision, oldest_revision: oldestRevision, at } = statements.readClock();
+  const now = clock.nowNotBefore(Number(at));
+  const events = statements.oldestEvents(STEP_ROWS);
+  // Above the oldest revision there is no gap. Below it there is nothing, but for what a restore left there.
+  const total = Number(revision - oldestRevision) + statements.countEventsUpTo(oldestRevision);
+  const upTo = prunableUpTo({ events, total }, policy, retryWindowMs, now);
+  if (upTo !== null) statements.deleteEventsUpTo(upTo);
+  return {
+    removedEvents: events.filter((event) => upTo !== null && event.revision <= upTo).length,
+    removedLocks: statements.deleteExpiredLocks(now - policy.expiredLockAgeMs, STEP_ROWS),
+  };
+}

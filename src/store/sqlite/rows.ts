@@ -1,0 +1,80 @@
+import type { LockEvent, LockEventType } from '../../locks/events.js';
+import type { Lock } from '../../locks/lock.js';
+
+/** A row of distributed_locks, with the driver's safe integers. */
+export interface LockRow {
+  resource: string;
+  owner: string;
+  fencing_token: bigint;
+  revision: bigint;
+  acquired_at: bigint;
+  expires_at: bigint;
+  ttl_ms: bigint;
+  request_id: string | null;
+  reacquired: bigint;
+  metadata: string | null;
+  expiry_recorded: bigint;
+}
+
+export const LOCK_COLUMNS =
+  'resource, owner, fencing_token, revision, acquired_at, expires_at, ttl_ms, request_id, reacquired, metadata, expiry_recorded';
+
+export function lockOf(row: LockRow): Lock {
+  return {
+    resource: row.resource,
+    owner: row.owner,
+    fencingToken: row.fencing_token,
+    revision: row.revision,
+    acquiredAt: Number(row.acquired_at),
+    expiresAt: Number(row.expires_at),
+    ttlMs: Number(row.ttl_ms),
+    requestId: row.request_id,
+    reacquired: row.reacquired !== 0n,
+    metadata: row.metadata,
+    expiryRecorded: row.expiry_recorded !== 0n,
+  };
+}
+
+/** A row of lock_events, with the driver's safe integers. */
+export interface EventRow {
+  revision: bigint;
+  type: LockEventType;
+  at: bigint;
+  written_at: bigint;
+  resource: string;
+  owner: string;
+  fencing_token: bigint;
+  acquired_at: bigint;
+  expires_at: bigint;
+  request_id: string | null;
+  metadata: string | null;
+}
+
+export const EVENT_COLUMNS =
+  'revision, type, at, written_at, resource, owner, fencing_token, acquired_at, expires_at, request_id, metadata';
+
+export function eventOf(row: EventRow): LockEvent {
+  return {
+    revision: row.revision,
+    type: row.type,
+    at: Number(row.at),
+    writtenAt: Number(row.written_at),
+    resource: row.resource,
+    owner: row.owner,
+    fencingToken: row.fencing_token,
+    acquiredAt: Number(row.acquired_at),
+    expiresAt: Number(row.expires_at),
+    requestId: row.request_id,
+    metadata: row.metadata,
+  };
+}
+
+/** The row of lock_clock. */
+export interface ClockRow {
+  log_id: string;
+  revision: bigint;
+  oldest_revision: bigint;
+  at: bigint;
+}
+
+export const CLOCK_COLUMNS = 'log_id, revision, oldest_revision, at';

@@ -1,0 +1,32 @@
+import { endOfPrefix } from '../../locks/names.js';
+import type { LockSelector } from '../lock-store.js';
+
+/** Conditions on the columns `resource` and `owner`, each to follow another one, and their named parameters. */
+export interface SelectorSql {
+  readonly conditions: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** A prefix is a range of names: no character of it is a wildcard, and the index serves it. */
+export function selectorSql({ resource, prefix, owner }: LockSelector): SelectorSql {
+  let conditions = '';
+  const parameters: Record<string, string> = {};
+  if (resource !== null) {
+    conditions += ' AND resource = @resource';
+    parameters['resource'] = resource;
+  }
+  if (prefix !== null && prefix !== '') {
+    conditions += ' AND resource >= @prefix';
+    parameters['prefix'] = prefix;
+    const end = endOfPrefix(prefix);
+    if (end !== null) {
+      conditions += ' AND resource < @prefixEnd';
+      parameters['prefixEnd'] = end;
+    }
+  }
+  if (owner !== null) {
+    conditions += ' AND owner = @owner';
+    parameters['owner'] = owner;
+  }
+  return { conditions, parameters };
+}

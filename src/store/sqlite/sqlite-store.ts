@@ -1,0 +1,99 @@
+import type { Command } from '../../locks/commands.js';
+import {
+  StoreUnavailable,
+  type CommittedGroup,
+  type LockSelector,
+  type LockStore,
+  type LogHead,
+  type LogPage,
+  type RetentionPolicy,
+} from '../lock-store.js';
+import { ReadConnection } from './read-connection.js';
+import { SharedClock } from './shared-clock.js';
+import { timeSourceOf, type TimeCells } from './time-cells.js';
+import { WriterClient } from './writer-client.js';
+
+/** How often it looks for what other processes wrote to the file. */
+const GROWTH_POLL_MS = 100;
+
+export interface SqliteStoreOptions {
+  readonly retryWindowMs: number;
+  /** A time that is set by hand; null: the machine's. */
+  readonly time: TimeCells | null;
+}
+
+/** Locks in one SQLite file, which several processes of one machine may share. Its schema must be up to date. */
+export class SqliteStore implements LockStore {
+  readonly #clock: SharedClock;
+  readonly #reader: ReadConnection;
+  readonly #writer: WriterClient;
+  #growthTimer: NodeJS.Timeout | undefined;
+
+  private constructor(clock: SharedClock, reader: ReadConnection, writer: WriterClient) {
+    this.#clock = clock;
+    this.#reader = reader;
+    this.#writer = writer;
+  }
+
+  /** @throws StoreUnavailable where the file can't be opened. */
+  static async open(file: string, { retryWindowMs, time }: SqliteStoreOptions): Promise<SqliteStore> {
+    const clock = new SharedClock(timeSourceOf(time));
+    const reader = new ReadConnection(file);
+    try {
+      const writer = await WriterClient.start({ file, clock: clock.buffer, time, retryWindowMs });
+      return new SqliteStore(clock, reader, writer);
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
+  }
+
+  commit(commands: readonly Command[]): Promise<CommittedGroup> {
+    return this.#writer.request({ kind: 'commit', commands });
+  }
+
+  async now(): Promise<number> {
+    return this.#now();
+  }
+
+  async head(): Promise<LogHead> {
+    if (!this.#writer.isRunning) throw new StoreUnavailable('The writer has stopped', false);
+    const { logId, revision, oldestRevision } = this.#reader.clock();
+    return { logId, revision, oldestRevision };
+  }
+
+  async readLog(after: bigint, limit: number, selector: LockSelector): Promise<LogPage> {
+    return this.#reader.logPage(after, limit, selector);
+  }
+
+  async readLocks(selector: LockSelector, afterResource: string | null, limit: number, now: number) {
+    return this.#reader.locks(selector, afterResource, limit, now);
+  }
+
+  async dueExpiries(limit: number): Promise<readonly string[]> {
+    return this.#reader.dueExpiries(this.#now(), limit);
+  }
+
+  async countHeld(): Promise<number> {
+    return this.#reader.countHeld(this.#now());
+  }
+
+  prune(policy: RetentionPolicy): Promise<boolean> {
+    return this.#writer.request({ kind: 'prune', policy });
+  }
+
+  onGrowth(listener: () => void): void {
+    this.#growthTimer = setInterval(listener, GROWTH_POLL_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#growthTimer);
+    if (this.#writer.isRunning) await this.#writer.request({ kind: 'close' });
+    this.#reader.close();
+  }
+
+  /** Another process on the file may be ahead. */
+  #now(): number {
+    return this.#clock.nowNotBefore(this.#reader.clock().at);
+  }
+}

@@ -1,0 +1,96 @@
+import Database from 'better-sqlite3';
+
+import { StoreUnavailable } from '../lock-store.js';
+import { isCleanCommitFailure, isOutage } from './faults.js';
+import { WriteStatements } from './write-statements.js';
+
+/** How long BEGIN waits for another process that writes to the same file. */
+const BUSY_TIMEOUT_MS = 5000;
+/** Pages in the write-ahead log before they are copied into the database: more of them find the same page changed again. */
+const CHECKPOINT_PAGES = 4000;
+const CACHE_KIB = 32 * 1024;
+/** What a write-ahead log that once grew large is cut back to. */
+const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The connection that writes. A transaction that fails is rolled back; where even that fails, the connection is replaced:
+ * the next transaction never finds itself inside an old one.
+ */
+export class WriteConnection {
+  readonly #file: string;
+  /** null: not opened yet, or the last one was given up. */
+  #connection: Connection | null = null;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** @throws StoreUnavailable where the file can't be opened, or not in WAL mode. */
+  open(): Connection {
+    return (this.#connection ??= connect(this.#file));
+  }
+
+  /**
+   * Runs the work between BEGIN IMMEDIATE and COMMIT; what it returns is the answer once it is stored.
+   *
+   * @param keeps false for a result that is not to be stored: everything is rolled back.
+   * @throws StoreUnavailable where the database failed; whatever the work throws, after a rollback.
+   */
+  transaction<T>(work: (statements: WriteStatements) => T, keeps: (result: T) => boolean): T {
+    const { statements } = this.open();
+    let step: 'begin' | 'work' | 'commit' = 'begin';
+    try {
+      statements.begin.run();
+      step = 'work';
+      const result = work(statements);
+      step = 'commit';
+      (keeps(result) ? statements.commit : statements.rollback).run();
+      return result;
+    } catch (error) {
+      this.#recover(error);
+      if (step === 'commit' && !isCleanCommitFailure(error)) {
+        throw new StoreUnavailable('The database failed to commit', null, { cause: error });
+      }
+      if (isOutage(error)) throw new StoreUnavailable(`The database failed to ${step}`, false, { cause: error });
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#connection?.db.close();
+    this.#connection = null;
+  }
+
+  #recover(error: unknown): void {
+    const db = this.#connection?.db;
+    try {
+      if (db?.inTransaction === true) db.exec('ROLLBACK');
+      if (!isOutage(error) || isCleanCommitFailure(error)) return;
+    } catch {
+      // What is left of the transaction goes with the connection.
+    }
+    this.close();
+  }
+}
+
+interface Connection {
+  readonly db: Database.Database;
+  readonly statements: WriteStatements;
+}
+
+function connect(file: string): Connection {
+  try {
+    const db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db.defaultSafeIntegers(true);
+    // Another mode can answer BUSY at COMMIT, after everything seemed well.
+    if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') throw new Error('The database can not be put into WAL mode');
+    // Each COMMIT waits until the disk has it.
+    db.pragma('synchronous = FULL');
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    db.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
+    db.pragma(`cache_size = -${CACHE_KIB}`);
+    return { db, statements: new WriteStatements(db) };
+  } catch (error) {
+    throw new StoreUnavailable(`The database file ${file} could not be opened for writing`, false, { cause: error });
+  }
+}

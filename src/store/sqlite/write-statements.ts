@@ -1,0 +1,133 @@
+import type Database from 'better-sqlite3';
+
+import type { LockEvent } from '../../locks/events.js';
+import type { Lock } from '../../locks/lock.js';
+import type { RememberedAcquisition } from '../../locks/retries.js';
+import { segmentOf } from '../log-segments.js';
+import { CLOCK_COLUMNS, EVENT_COLUMNS, eventOf, LOCK_COLUMNS, lockOf, type ClockRow, type EventRow, type LockRow } from './rows.js';
+
+/** Everything that the writing connection says to the database, prepared once. */
+export class WriteStatements {
+  readonly begin;
+  readonly commit;
+  readonly rollback;
+  readonly #readClock;
+  readonly #advanceClock;
+  readonly #lock;
+  readonly #insertLock;
+  readonly #updateLock;
+  readonly #renewLock;
+  readonly #deleteLock;
+  readonly #insertEvent;
+  readonly #acquisition;
+  readonly #lastOfToken;
+  readonly #oldestEvents;
+  readonly #countBelow;
+  readonly #deleteEvents;
+  readonly #setOldest;
+  readonly #deleteExpired;
+
+  constructor(db: Database.Database) {
+    this.begin = db.prepare('BEGIN IMMEDIATE');
+    this.commit = db.prepare('COMMIT');
+    this.rollback = db.prepare('ROLLBACK');
+    this.#readClock = db.prepare<[], ClockRow>(`SELECT ${CLOCK_COLUMNS} FROM lock_clock WHERE id = 1`);
+    this.#advanceClock = db.prepare('UPDATE lock_clock SET revision = ?, at = ? WHERE id = 1');
+    this.#lock = db.prepare<[string], LockRow>(`SELECT ${LOCK_COLUMNS} FROM distributed_locks WHERE resource = ?`);
+    this.#insertLock = db.prepare(`INSERT INTO distributed_locks (${LOCK_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#updateLock = db.prepare(
+      `UPDATE distributed_locks SET owner = ?, fencing_token = ?, revision = ?, acquired_at = ?, expires_at = ?, ttl_ms = ?,
+         request_id = ?, reacquired = ?, metadata = ?, expiry_recorded = ? WHERE resource = ?`,
+    );
+    // A renewal or an expiry: leaves the index on the owner alone.
+    this.#renewLock = db.prepare('UPDATE distributed_locks SET revision = ?, expires_at = ?, expiry_recorded = ? WHERE resource = ?');
+    this.#deleteLock = db.prepare('DELETE FROM distributed_locks WHERE resource = ?');
+    this.#insertEvent = db.prepare(`INSERT INTO lock_events (segment, ${EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#acquisition = db.prepare<[string, string, string, number], EventRow>(
+      `SELECT ${EVENT_COLUMNS} FROM lock_events
+       WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? LIMIT 1`,
+    );
+    this.#lastOfToken = db.prepare<[bigint], EventRow>(
+      `SELECT ${EVENT_COLUMNS} FROM lock_events WHERE fencing_token = ? ORDER BY revision DESC LIMIT 1`,
+    );
+    this.#oldestEvents = db.prepare<[number], Pick<EventRow, 'revision' | 'written_at'>>(
+      'SELECT revision, written_at FROM lock_events ORDER BY revision LIMIT ?',
+    );
+    this.#countBelow = db.prepare<[bigint], bigint>('SELECT count(*) FROM lock_events WHERE revision <= ?').pluck();
+    this.#deleteEvents = db.prepare('DELETE FROM lock_events WHERE revision <= ?');
+    this.#setOldest = db.prepare('UPDATE lock_clock SET oldest_revision = max(oldest_revision, ?) WHERE id = 1');
+    this.#deleteExpired = db.prepare(
+      `DELETE FROM distributed_locks WHERE id IN
+         (SELECT id FROM distributed_locks WHERE expiry_recorded = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+    );
+  }
+
+  readClock(): ClockRow {
+    const clock = this.#readClock.get();
+    if (clock === undefined) throw new Error('lock_clock has no row');
+    return clock;
+  }
+
+  advanceClock(revision: bigint, at: number): void {
+    this.#advanceClock.run(revision, at);
+  }
+
+  lock(resource: string): Lock | null {
+    const row = this.#lock.get(resource);
+    return row === undefined ? null : lockOf(row);
+  }
+
+  /** Makes the stored row (null: there is none) what it is to be (null: gone), in place. */
+  replaceLock(resource: string, stored: Lock | null, lock: Lock | null): void {
+    if (lock === null) {
+      if (stored !== null) this.#deleteLock.run(resource);
+      return;
+    }
+    const { owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, metadata } = lock;
+    const expiryRecorded = lock.expiryRecorded ? 1 : 0;
+    if (stored?.fencingToken === fencingToken) {
+      this.#renewLock.run(revision, expiresAt, expiryRecorded, resource);
+      return;
+    }
+    const rest = [owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, lock.reacquired ? 1 : 0, metadata, expiryRecorded];
+    if (stored === null) this.#insertLock.run(resource, ...rest);
+    else this.#updateLock.run(...rest, resource);
+  }
+
+  appendEvent(event: LockEvent): void {
+    const { revision, type, at, writtenAt, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata } = event;
+    this.#insertEvent.run(
+      ...[segmentOf(revision), revision, type, at, writtenAt, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata],
+    );
+  }
+
+  /** The ACQUIRED event of that request, if it was written at that moment or later. */
+  acquisition({ requestId, resource, owner }: RememberedAcquisition, writtenSince: number): LockEvent | null {
+    const row = this.#acquisition.get(requestId, resource, owner, writtenSince);
+    return row === undefined ? null : eventOf(row);
+  }
+
+  /** How that acquisition ended or what came last of it; a release is always the last event of its token. */
+  lastEventOfToken(fencingToken: bigint): LockEvent | null {
+    const row = this.#lastOfToken.get(fencingToken);
+    return row === undefined ? null : eventOf(row);
+  }
+
+  oldestEvents(limit: number): { revision: bigint; writtenAt: number }[] {
+    return this.#oldestEvents.all(limit).map((row) => ({ revision: row.revision, writtenAt: Number(row.written_at) }));
+  }
+
+  countEventsUpTo(revision: bigint): number {
+    return Number(this.#countBelow.get(revision));
+  }
+
+  deleteEventsUpTo(revision: bigint): void {
+    this.#deleteEvents.run(revision);
+    this.#setOldest.run(revision);
+  }
+
+  /** Removes rows whose expiry is recorded and was at that moment or before; returns how many. */
+  deleteExpiredLocks(expiredUntil: number, limit: number): number {
+    return this.#deleteExpired.run(expiredUntil, limit).changes;
+  }
+}

@@ -1,0 +1,67 @@
+import { parentPort, workerData } from 'node:worker_threads';
+
+import type { Command } from '../../locks/commands.js';
+import { StoreUnavailable, type CommittedGroup, type RetentionPolicy } from '../lock-store.js';
+import { commitGroup } from './group-transaction.js';
+import { pruneStep } from './prune.js';
+import { SharedClock } from './shared-clock.js';
+import { timeSourceOf, type TimeCells } from './time-cells.js';
+import { WriteConnection } from './write-connection.js';
+
+export interface WriterThreadData {
+  readonly file: string;
+  readonly clock: SharedArrayBuffer;
+  readonly time: TimeCells | null;
+  readonly retryWindowMs: number;
+}
+
+export type WriterRequest =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'commit'; readonly commands: readonly Command[] }
+  | { readonly kind: 'prune'; readonly policy: RetentionPolicy }
+  | { readonly kind: 'close' };
+
+export interface WriterAnswers {
+  open: null;
+  commit: CommittedGroup;
+  prune: boolean;
+  close: null;
+}
+
+/** Answers come in the order of the requests. An error loses its class on the way: `unavailable` keeps what matters of it. */
+export type WriterReply =
+  | { readonly ok: true; readonly value: WriterAnswers[keyof WriterAnswers] }
+  | { readonly ok: false; readonly error: unknown; readonly unavailable: { readonly applied: false | null } | null };
+
+const port = parentPort;
+if (port === null) throw new Error('The writer runs in a thread of its own');
+
+const { file, clock: clockBuffer, time, retryWindowMs } = workerData as WriterThreadData;
+const clock = new SharedClock(timeSourceOf(time), clockBuffer);
+const connection = new WriteConnection(file);
+
+function answer(request: WriterRequest): WriterAnswers[keyof WriterAnswers] {
+  switch (request.kind) {
+    case 'open':
+      connection.open();
+      return null;
+    case 'commit':
+      return commitGroup(connection, clock, retryWindowMs, request.commands);
+    case 'prune':
+      return pruneStep(connection, clock, retryWindowMs, request.policy);
+    case 'close':
+      connection.close();
+      return null;
+  }
+}
+
+port.on('message', (request: WriterRequest) => {
+  let reply: WriterReply;
+  try {
+    reply = { ok: true, value: answer(request) };
+  } catch (error) {
+    reply = { ok: false, error, unavailable: error instanceof StoreUnavailable ? { applied: error.applied } : null };
+  }
+  port.postMessage(reply);
+  if (request.kind === 'close') port.close();
+});
