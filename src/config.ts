@@ -1,0 +1,160 @@
+import { z } from 'zod';
+
+/** All that can be set from outside, checked and in the units that the code uses. */
+export interface Config {
+  /** `file:` and a path. */
+  readonly databaseUrl: string;
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly defaultTtlMs: number;
+  readonly maxTtlMs: number;
+  readonly maxWaitMs: number;
+  readonly retryWindowMs: number;
+  readonly eventRetentionMs: number;
+  readonly eventRetentionRows: number;
+  readonly expiredRetentionMs: number;
+  /** Origins besides the server's own that browsers may call from. */
+  readonly allowedOrigins: readonly string[];
+  readonly graphiql: boolean;
+  readonly introspection: boolean;
+  readonly logLevel: LogLevel;
+}
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The environment can't be used. Each problem is one line that names the variable, its value and what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'));
+  }
+}
+
+/** GraphQL's Int and Node's timers end here. */
+const MAX_INT = 2_147_483_647;
+const MAX_PORT = 65_535;
+const MS_PER_HOUR = 3_600_000;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const ENVIRONMENT = z.object({
+  DATABASE_URL: databaseUrl('file:./holdfast.db'),
+  HOST: checked('127.0.0.1', /^[\w.:%-]+$/, 'a host name or an IP address'),
+  PORT: wholeNumber(4000, 0, MAX_PORT),
+  DEFAULT_TTL_MS: wholeNumber(30_000, 1),
+  MAX_TTL_MS: wholeNumber(86_400_000, 1),
+  MAX_WAIT_MS: wholeNumber(300_000, 0),
+  RETRY_WINDOW_MS: wholeNumber(600_000, 1),
+  EVENT_RETENTION_HOURS: wholeNumber(168, 1),
+  EVENT_RETENTION_ROWS: wholeNumber(1_000_000, 1),
+  EXPIRED_RETENTION_HOURS: wholeNumber(24, 1),
+  ALLOW_ANONYMOUS: oneOf(['true', 'false'], 'false'),
+  ALLOWED_ORIGINS: origins(),
+  GRAPHIQL: oneOf(['true', 'false'], 'true'),
+  INTROSPECTION: oneOf(['true', 'false'], 'true'),
+  LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
+});
+
+/**
+ * Reads the configuration from the environment, and touches nothing else. An empty variable counts as left out.
+ *
+ * @throws ConfigError with every problem there is, not with the first alone.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = ENVIRONMENT.safeParse(given);
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => describe(String(issue.path[0]), given, issue.message)));
+  }
+  const env = parsed.data;
+  const problems = contradictions(env).map(([variable, allowed]) => describe(variable, env, allowed));
+  if (problems.length > 0) throw new ConfigError(problems);
+
+  return Object.freeze({
+    databaseUrl: env.DATABASE_URL,
+    host: env.HOST,
+    port: env.PORT,
+    defaultTtlMs: env.DEFAULT_TTL_MS,
+    maxTtlMs: env.MAX_TTL_MS,
+    maxWaitMs: env.MAX_WAIT_MS,
+    retryWindowMs: env.RETRY_WINDOW_MS,
+    eventRetentionMs: env.EVENT_RETENTION_HOURS * MS_PER_HOUR,
+    eventRetentionRows: env.EVENT_RETENTION_ROWS,
+    expiredRetentionMs: env.EXPIRED_RETENTION_HOURS * MS_PER_HOUR,
+    allowedOrigins: Object.freeze(env.ALLOWED_ORIGINS),
+    graphiql: env.GRAPHIQL === 'true',
+    introspection: env.INTROSPECTION === 'true',
+    logLevel: env.LOG_LEVEL,
+  });
+}
+
+/** Whether only this machine can connect to it. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+type Environment = z.infer<typeof ENVIRONMENT>;
+
+/** What is wrong between variables that are right one by one: the variable, and what it must be. */
+function contradictions(env: Environment): [keyof Environment, string][] {
+  const found: [keyof Environment, string][] = [];
+  if (env.DEFAULT_TTL_MS > env.MAX_TTL_MS) {
+    found.push(['DEFAULT_TTL_MS', `must be at most MAX_TTL_MS, which is ${env.MAX_TTL_MS}`]);
+  }
+  if (!isLoopback(env.HOST) && env.ALLOW_ANONYMOUS !== 'true') {
+    found.push([
+      'HOST',
+      'must be a loopback address (127.0.0.1, ::1, localhost), unless ALLOW_ANONYMOUS=true: there are no credentials, so whoever reaches the port can take and release locks',
+    ]);
+  }
+  return found;
+}
+
+function describe(variable: string, values: Readonly<Record<string, unknown>>, allowed: string): string {
+  // A database URL may carry a password.
+  const shown = String(values[variable]).replace(/(\/\/[^/@:]*):[^/@]*@/, '$1:***@');
+  return `${variable}=${JSON.stringify(shown)}: ${allowed}`;
+}
+
+function checked(fallback: string, pattern: RegExp, allowed: string) {
+  return z.string().regex(pattern, `must be ${allowed}`).default(fallback);
+}
+
+function wholeNumber(fallback: number, min: number, max = MAX_INT) {
+  const allowed = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,10}$/, allowed)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, allowed)
+    .default(fallback);
+}
+
+function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallback: T[number]) {
+  return z.enum(values, `must be one of ${values.join(', ')}`).default(fallback as never);
+}
+
+function databaseUrl(fallback: string) {
+  return z
+    .string()
+    .refine((url) => !/^postgres(ql)?:/.test(url), {
+      error: 'PostgreSQL does not work yet in this version: must be file: and a path, as in file:./holdfast.db',
+      abort: true,
+    })
+    .regex(/^file:[^?#]+$/, 'must be file: and a path, as in file:./holdfast.db')
+    .default(fallback);
+}
+
+function origins() {
+  return z
+    .string()
+    .transform((list) => list.split(',').map((origin) => origin.trim()).filter((origin) => origin !== ''))
+    .refine((list) => list.every(isOrigin), 'must be a comma-separated list of origins, as in https://app.example.com')
+    .default([]);
+}
+
+/** A scheme, a host and perhaps a port: nothing else, and neither `*` nor `null`. */
+function isOrigin(value: string): boolean {
+  return /^https?:/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+}

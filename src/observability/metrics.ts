@@ -1,0 +1,88 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { EngineObserver } from '../engine/observer.js';
+
+/** From a command in memory to a slow disk: seconds. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const MS_PER_SECOND = 1000;
+
+export type Transport = 'http' | 'sse' | 'websocket';
+
+/** All metrics of one server. It is told what happens, and returns at once from every call. */
+export class Metrics implements EngineObserver {
+  readonly #registry = new Registry();
+
+  readonly #commands = this.#counter('commands_total', 'Commands that were answered', ['kind', 'outcome']);
+  readonly #failedGroups = this.#counter('failed_groups_total', 'Groups of commands that could not be committed', []);
+  readonly #groupSize = this.#histogram('group_commands', 'Commands in one transaction', GROUP_SIZES);
+  readonly #commitTime = this.#histogram('commit_seconds', 'Time of one transaction', SECONDS);
+  readonly #eventLag = this.#histogram('event_lag_seconds', 'Time from the write of an event to the feed', SECONDS);
+  readonly #watchers = this.#gauge('watchers', 'Watches that are open');
+  readonly #operations = this.#counter('operations_total', 'GraphQL operations', ['type', 'transport', 'result']);
+  readonly #faults = this.#counter('faults_total', 'Faults of the server itself, which callers see by their id alone', []);
+  readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
+  readonly #requests = this.#counter('http_requests_total', 'HTTP requests that were answered', ['path', 'status']);
+
+  /** @param countHeld asked at each scrape; where it fails the gauge says NaN. */
+  constructor(countHeld: () => Promise<number>) {
+    new Gauge({
+      name: 'holdfast_locks_held',
+      help: 'Locks that are held now',
+      registers: [this.#registry],
+      async collect() {
+        this.set(await countHeld().catch(() => NaN));
+      },
+    });
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  readonly contentType = this.#registry.contentType;
+
+  /** All metrics as Prometheus text. */
+  async text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  decided: EngineObserver['decided'] = (command, outcome) => {
+    this.#commands.inc({ kind: command.kind, outcome: outcome.kind === 'conflict' ? `conflict:${outcome.reason}` : outcome.kind });
+  };
+
+  committed: EngineObserver['committed'] = (commands, commitMs) => {
+    this.#groupSize.observe(commands);
+    this.#commitTime.observe(commitMs / MS_PER_SECOND);
+  };
+
+  failed: EngineObserver['failed'] = () => this.#failedGroups.inc();
+
+  published: EngineObserver['published'] = (lagMs) => this.#eventLag.observe(lagMs / MS_PER_SECOND);
+
+  watchers: EngineObserver['watchers'] = (count) => this.#watchers.set(count);
+
+  operation(type: string, transport: Transport, result: 'ok' | 'error'): void {
+    this.#operations.inc({ type, transport, result });
+  }
+
+  fault(): void {
+    this.#faults.inc();
+  }
+
+  sockets(count: number): void {
+    this.#sockets.set(count);
+  }
+
+  request(path: string, status: number): void {
+    this.#requests.inc({ path, status });
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+    return new Counter({ name: `holdfast_${name}`, help, labelNames, registers: [this.#registry] });
+  }
+
+  #gauge(name: string, help: string): Gauge {
+    return new Gauge({ name: `holdfast_${name}`, help, registers: [this.#registry] });
+  }
+
+  #histogram(name: string, help: string, buckets: number[]): Histogram {
+    return new Histogram({ name: `holdfast_${name}`, help, buckets, registers: [this.#registry] });
+  }
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+const ACQUIRE = `# Takes the lock, or says who has it. Run it twice with another owner to see a Conflict.
+mutation Acquire($input: AcquireLockInput!) {
+  acquireLock(input: $input) {
+    __typename
+    ... on LockAcquired {
+      reacquired
+      lock { resource owner fencingToken expiresAt remainingMs }
+    }
+    ... on Conflict { message reason retryAfterMs current { owner expiresAt } }
+  }
+}`;
+
+const LOOK = `# One lock, the locks that are held, and what happened lately.
+query Look {
+  lock(resource: "job:42") { owner fencingToken acquiredAt expiresAt remainingMs metadata }
+  locks(filter: { prefix: "job:" }, first: 10) {
+    totalCount
+    edges { node { resource owner expiresAt } }
+  }
+  lockEvents(first: 10) {
+    edges { node { revision type at resource owner fencingToken } }
+  }
+}`;
+
+const WATCH = `# Changes as they happen, beginning with what is held.
+# Changing tabs here stops it: leave it running, open this page in a second browser window and acquire there.
+subscription Watch {
+  lockChanges(filter: { prefix: "job:" }) {
+    __typename
+    ... on LockSnapshot { revision reason complete locks { resource owner fencingToken expiresAt } }
+    ... on LockEvent { revision type at resource owner fencingToken }
+    ... on LockBookmark { revision }
+  }
+}`;
+
+const RENEW = `# Holds the lock for longer, from now on. The fencing token stays.
+mutation Renew($input: RenewLockInput!) {
+  renewLock(input: $input) {
+    __typename
+    ... on LockRenewed { lock { fencingToken expiresAt remainingMs } }
+    ... on LockError { message resource }
+  }
+}`;
+
+const RELEASE = `# Gives the lock back. Only its owner can.
+mutation Release($input: ReleaseLockInput!) {
+  releaseLock(input: $input) {
+    __typename
+    ... on LockReleased { resource fencingToken releasedAt revision }
+    ... on LockError { message resource }
+  }
+}`;
+
+const TABS = [
+  tab(ACQUIRE, { resource: 'job:42', owner: 'worker-1', ttlMs: 60_000 }),
+  tab(LOOK),
+  tab(WATCH),
+  tab(RENEW, { resource: 'job:42', owner: 'worker-1', ttlMs: 120_000 }),
+  tab(RELEASE, { resource: 'job:42', owner: 'worker-1' }),
+];
+
+/** The page of GraphiQL: all of it in one file of several MB, so that it works without the internet. */
+export class GraphiqlPage {
+  #page: Promise<Page> | null = null;
+
+  /** @param path of the GraphQL endpoint. */
+  constructor(readonly path: string) {}
+
+  /** Whether a browser asks for a page here, and not a client for the answer to a query. */
+  isAskedFor(request: IncomingMessage, search: string): boolean {
+    return request.method === 'GET' && (request.headers.accept ?? '').includes('text/html') && !/[?&]query=/.test(search);
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Made at the first request, once: a server that nobody looks at does without it.
+    const page = await (this.#page ??= renderPage(this.path));
+    response.setHeader('content-security-policy', page.policy);
+    response.setHeader('etag', page.etag);
+    response.setHeader('cache-control', 'no-cache');
+    response.appendHeader('vary', 'accept, accept-encoding');
+    if (request.headers['if-none-match'] === page.etag) {
+      response.writeHead(304).end();
+      return;
+    }
+    const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    if (isZipped) response.setHeader('content-encoding', 'gzip');
+    const body = isZipped ? page.zipped : page.plain;
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-length': body.length }).end(body);
+  }
+}
+
+interface Page {
+  readonly plain: Buffer;
+  readonly zipped: Buffer;
+  readonly etag: string;
+  readonly policy: string;
+}
+
+async function renderPage(endpoint: string): Promise<Page> {
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
+  const html = renderGraphiQL({ endpoint, title: 'Holdfast', subscriptionsProtocol: 'WS', defaultTabs: TABS });
+  const plain = Buffer.from(html);
+  const digest = sha256(html);
+  return { plain, zipped: await promisify(gzip)(plain), etag: `"${digest}"`, policy: contentPolicy(html) };
+}
+
+/** Nothing but this page's own script runs, and it talks to this server alone. */
+function contentPolicy(html: string): string {
+  const start = html.indexOf('<script>') + '<script>'.length;
+  const script = html.slice(start, html.lastIndexOf('</script>'));
+  return [
+    "default-src 'none'",
+    `script-src 'sha256-${sha256(script)}' blob:`,
+    'worker-src blob:',
+    "style-src 'unsafe-inline'",
+    "img-src 'self' data:",
+    'font-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+function tab(query: string, input?: object) {
+  return { query, variables: input === undefined ? '{}' : JSON.stringify({ input }, null, 2) };
+}

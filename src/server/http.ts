@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Logger } from '../observability/logger.js';
+import type { Metrics } from '../observability/metrics.js';
+import { badUserInput, type MaskError } from './errors.js';
+import type { GraphiqlPage } from './graphiql.js';
+import type { Health } from './health.js';
+import { answerJsonPost, JSON_TYPE, send } from './json-post.js';
+import type { Operations } from './operations.js';
+import type { OriginPolicy } from './origins.js';
+import { createYogaHandler } from './yoga.js';
+
+export interface HttpOptions {
+  readonly graphqlPath: string;
+  readonly operations: Operations;
+  readonly maskError: MaskError;
+  readonly origins: OriginPolicy;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** null: there is no page. */
+  readonly graphiql: GraphiqlPage | null;
+}
+
+/** A peer that takes longer to send its headers, or its whole request, holds a connection for nothing. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the 60 s after which usual load balancers let go: the side that lets go second never cuts a request off. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+
+const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
+const SECURITY_HEADERS = new Map([
+  ['x-content-type-options', 'nosniff'],
+  ['x-frame-options', 'DENY'],
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-resource-policy', 'same-origin'],
+  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+]);
+
+/** An id that is safe to write into a log and a header. */
+const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+/** The HTTP side of the server. It does not listen yet, and leaves upgrades to others. */
+export class HttpServer {
+  readonly server: Server;
+  readonly #options: HttpOptions;
+  readonly #yoga;
+  readonly #unanswered = new Set<ServerResponse>();
+  #shuttingDown = false;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    this.#yoga = createYogaHandler(options.graphqlPath, options.operations, options.maskError);
+    this.server = createServer(
+      { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+      (request, response) => void this.#answer(request, response),
+    );
+  }
+
+  /** Takes no new connections, and lets go of each one as soon as its request is answered. */
+  stopListening(): void {
+    this.#shuttingDown = true;
+    this.server.close();
+  }
+
+  /** Resolves when every request but the streams is answered, or when the time is up. */
+  async drain(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    const answered = [...this.#unanswered].filter((response) => !isStream(response)).map(closed);
+    await Promise.race([Promise.all(answered), delayUntil(deadline)]);
+  }
+
+  /** Ends what is left: streams break off without a last word, which is how their clients know to resume. */
+  closeConnections(): void {
+    this.server.closeAllConnections();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url = '/', method = 'GET' } = request;
+    const [path = '/'] = url.split('?', 1);
+    const requestId = this.#identify(request, response);
+    for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
+    if (this.#shuttingDown) response.setHeader('connection', 'close');
+
+    this.#unanswered.add(response);
+    response.once('close', () => {
+      this.#unanswered.delete(response);
+      this.#options.metrics.request(KNOWN_PATHS.has(path) ? path : 'other', response.statusCode);
+      this.#options.logger.debug({ requestId, method, path, status: response.statusCode }, 'request');
+    });
+    try {
+      await this.#route(path, url.slice(path.length), request, response);
+    } catch (error) {
+      if (!response.headersSent && !response.destroyed) {
+        send(response, 500, JSON_TYPE, { errors: [this.#options.maskError(error)] });
+      } else {
+        response.destroy();
+      }
+    }
+  }
+
+  #identify(request: IncomingMessage, response: ServerResponse): string {
+    const given = request.headers['x-request-id'];
+    const requestId = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
+    response.setHeader('x-request-id', requestId);
+    return requestId;
+  }
+
+  async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (path === this.#options.graphqlPath) return this.#graphql(search, request, response);
+    if (!KNOWN_PATHS.has(path)) return text(response, 404, 'Not found');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD');
+      return text(response, 405, 'Method not allowed');
+    }
+    switch (path) {
+      case '/health/live':
+        return text(response, 200, 'alive');
+      case '/health/ready': {
+        const reason = await this.#options.health.unreadyBecause();
+        return text(response, reason === null ? 200 : 503, reason ?? 'ready');
+      }
+      case '/metrics': {
+        const { metrics } = this.#options;
+        const body = await metrics.text();
+        response.writeHead(200, { 'content-type': metrics.contentType }).end(body);
+        return;
+      }
+    }
+  }
+
+  async #graphql(search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { origins, operations, graphiql } = this.#options;
+    const { origin, host } = request.headers;
+    origins.writeCorsHeaders(response, origin);
+    if (!origins.allows(origin, host)) return refuse(response, 403, 'This origin is not allowed');
+
+    if (request.method === 'OPTIONS') return origins.answerPreflight(response);
+    if (request.method === 'POST') {
+      // A page of another site can send every other type without asking first (a preflight).
+      if (!isJson(request.headers['content-type'])) return refuse(response, 415, 'The body must be application/json in UTF-8');
+      if (await answerJsonPost(request, response, operations)) return;
+    } else if (request.method !== 'GET') {
+      response.setHeader('allow', 'GET, POST');
+      return refuse(response, 405, 'GraphQL takes GET and POST');
+    }
+    if (graphiql?.isAskedFor(request, search) === true) return graphiql.answer(request, response);
+
+    // Yoga would prefer multipart/mixed to the stream of events where both are acceptable.
+    if (/text\/event-stream/i.test(request.headers.accept ?? '')) request.headers.accept = 'text/event-stream';
+    await this.#yoga.handle(request, response);
+  }
+}
+
+const KNOWN_PATHS: ReadonlySet<string> = new Set(['/graphql', '/health/live', '/health/ready', '/metrics']);
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/(graphql\+)?json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);
+}
+
+function isStream(response: ServerResponse): boolean {
+  return String(response.getHeader('content-type')).startsWith('text/event-stream');
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.setHeader('connection', 'close');
+  send(response, status, JSON_TYPE, { errors: [badUserInput(message)] });
+}
+
+function text(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, TEXT).end(`${message}\n`);
+}
+
+async function closed(response: ServerResponse): Promise<void> {
+  if (response.closed) return;
+  await new Promise<void>((resolve) => response.once('close', () => resolve()));
+}
+
+async function delayUntil(deadline: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, deadline - performance.now())).unref());
+}

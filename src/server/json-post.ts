@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { badUserInput, notBegun } from './errors.js';
+import { LIMITS, limitExceeded } from './operation-limits.js';
+import { isRefused, type OperationRequest, type Operations } from './operations.js';
+
+export const JSON_TYPE = 'application/json';
+export const RESPONSE_TYPE = 'application/graphql-response+json';
+type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;
+
+/** A request whose body was read. It is where Yoga looks for one. */
+export interface ReadRequest extends IncomingMessage {
+  body?: Buffer;
+}
+
+/**
+ * The short way of a POST with JSON, which is nearly all of the traffic: no request and response objects of the Fetch
+ * API in between. It follows GraphQL over HTTP as Yoga does, with the same limits and rules.
+ *
+ * @returns false where Yoga must answer: a subscription, or a caller that prefers another type than JSON. Then
+ * `request.body` holds the body.
+ */
+export async function answerJsonPost(request: ReadRequest, response: ServerResponse, operations: Operations): Promise<boolean> {
+  const body = await readBody(request);
+  if (body === null) {
+    // The rest of the body is not read, so the connection is of no more use.
+    response.setHeader('connection', 'close');
+    send(response, 413, JSON_TYPE, { errors: [limitExceeded(`A request may have at most ${LIMITS.messageBytes} bytes`)] });
+    return true;
+  }
+  request.body = body;
+  const mediaType = preferredType(request.headers.accept);
+  if (mediaType === null) return false;
+
+  const params = readParams(body);
+  if (typeof params === 'string') {
+    send(response, 400, mediaType, { errors: [badUserInput(params)] });
+    return true;
+  }
+  const operation = operations.prepare(params, 'http');
+  if (isRefused(operation)) {
+    refuse(response, mediaType, operation);
+    return true;
+  }
+  if (operation.type === 'subscription') return false;
+  const result = await operations.execute(operation);
+  // Without data nothing was executed: the variables could not be read.
+  send(response, 'data' in result ? 200 : statusOfRefusal(mediaType), mediaType, result);
+  return true;
+}
+
+/** What GraphQL over HTTP says of a request that never got to its execution. */
+function statusOfRefusal(mediaType: MediaType): number {
+  return mediaType === RESPONSE_TYPE ? 400 : 200;
+}
+
+function refuse(response: ServerResponse, mediaType: MediaType, errors: readonly GraphQLError[]): void {
+  const isUnavailable = errors[0]?.extensions['code'] === 'UNAVAILABLE';
+  send(response, isUnavailable ? 503 : statusOfRefusal(mediaType), mediaType, { errors });
+}
+
+export function send(response: ServerResponse, status: number, mediaType: string, result: ExecutionResult): void {
+  const body = Buffer.from(JSON.stringify(result));
+  response.writeHead(status, { 'content-type': `${mediaType}; charset=utf-8`, 'content-length': body.length });
+  response.end(body);
+}
+
+/** null: more than is allowed. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  if (Number(request.headers['content-length'] ?? 0) > LIMITS.messageBytes) return null;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > LIMITS.messageBytes) {
+        request.pause();
+        resolve(null);
+        return;
+      }
+      chunks.push(chunk);
+    });
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    request.once('error', reject);
+    request.once('close', () => reject(notBegun('The request was cut off')));
+  });
+}
+
+/** The first type of the list that we have; null: a stream of events, or nothing we have. */
+function preferredType(accept: string | undefined): MediaType | null {
+  if (accept === undefined) return JSON_TYPE;
+  for (const item of accept.toLowerCase().split(',')) {
+    const [type, ...params] = item.split(';').map((part) => part.trim());
+    if (params.some((param) => param.startsWith('charset=') && param !== 'charset=utf-8')) continue;
+    if (type === RESPONSE_TYPE) return RESPONSE_TYPE;
+    if (type === JSON_TYPE || type === '*/*' || type === 'application/*') return JSON_TYPE;
+    if (type === 'text/event-stream') return null;
+  }
+  return null;
+}
+
+/** The parameters, or what is wrong with them. */
+function readParams(body: Buffer): OperationRequest | string {
+  let params: unknown;
+  try {
+    params = JSON.parse(body.toString());
+  } catch {
+    return 'The body is not JSON';
+  }
+  if (Array.isArray(params)) return 'The body must be one operation: batches are not supported';
+  if (!isObject(params)) return 'The body must be a JSON object';
+  const { query, operationName, variables, extensions } = params;
+  if (typeof query !== 'string') return 'query must be a string: the text of the operation';
+  if (operationName != null && typeof operationName !== 'string') return 'operationName must be a string';
+  if (variables != null && !isObject(variables)) return 'variables must be an object';
+  if (extensions != null && !isObject(extensions)) return 'extensions must be an object';
+  return { query, operationName, variables };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

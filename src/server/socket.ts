@@ -1,0 +1,57 @@
+import type { WebSocket } from 'ws';
+
+/** A socket with more than this unsent is not read from until it has drained, so what it asks for can't pile up. */
+const HIGH_WATER_BYTES = 1_048_576;
+
+/** How often a peer is pinged. */
+const PING_INTERVAL_MS = 15_000;
+
+/** A peer that neither drains what is sent to it nor answers for that long is gone. Slowness alone closes nobody. */
+const SILENCE_MS = 60_000;
+
+/** One socket: flow control, and the watch over whether its peer is alive. */
+export class Socket {
+  #lastSign = performance.now();
+  #unsentAtLastPing = 0;
+  #stuck = 0;
+
+  constructor(readonly socket: WebSocket) {
+    const ping = setInterval(() => this.#ping(), PING_INTERVAL_MS);
+    ping.unref();
+    const sign = () => {
+      this.#lastSign = performance.now();
+    };
+    socket.on('message', sign);
+    socket.on('pong', sign);
+    socket.once('close', () => clearInterval(ping));
+  }
+
+  /** Resolves when the peer has room for more, which is at once for a peer that keeps up. */
+  send(data: string): Promise<void> | void {
+    const { socket } = this;
+    if (socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount < HIGH_WATER_BYTES) {
+      socket.send(data);
+      return;
+    }
+    return new Promise((resolve) => {
+      this.#stuck += 1;
+      socket.pause();
+      socket.send(data, () => {
+        this.#lastSign = performance.now();
+        this.#stuck -= 1;
+        if (this.#stuck === 0) socket.resume();
+        resolve();
+      });
+    });
+  }
+
+  #ping(): void {
+    const { socket } = this;
+    const unsent = socket.bufferedAmount;
+    if (unsent < this.#unsentAtLastPing) this.#lastSign = performance.now();
+    this.#unsentAtLastPing = unsent;
+    if (performance.now() - this.#lastSign > SILENCE_MS) socket.terminate();
+    else if (socket.readyState === socket.OPEN) socket.ping();
+  }
+}

@@ -1,0 +1,184 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ExecutionArgs } from 'graphql';
+import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer } from 'graphql-ws';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Logger } from '../observability/logger.js';
+import type { Metrics } from '../observability/metrics.js';
+import { LIMITS, limitExceeded } from './operation-limits.js';
+import type { Operations, PreparedOperation, ResultStream } from './operations.js';
+import type { OriginPolicy } from './origins.js';
+import { Socket } from './socket.js';
+
+export interface WebSocketOptions {
+  readonly path: string;
+  readonly operations: Operations;
+  readonly origins: OriginPolicy;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** RFC 6455, 7.4.1: the server is going away. Clients reconnect. */
+const GOING_AWAY = 1001;
+
+/** A client that has not sent its connection_init by then is closed with 4408. */
+const INIT_TIMEOUT_MS = 3_000;
+
+/** How long a peer may take to answer a close before its connection is cut. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Not a literal in the call: the types of ws do not know `closeTimeout` yet. */
+const SOCKET_OPTIONS = {
+  noServer: true,
+  maxPayload: LIMITS.messageBytes,
+  // A small compressed frame may inflate to a large one.
+  perMessageDeflate: false,
+  closeTimeout: CLOSE_TIMEOUT_MS,
+  handleProtocols: (offered: Set<string>) => handleProtocols(offered),
+};
+
+/** What is known of one connection besides the protocol's own state. */
+interface Connection {
+  /** Messages being worked on: an operation counts from its subscribe to its complete. */
+  underWay: number;
+  /** Every stream that has not ended, also one whose id was taken again before it was set up. */
+  readonly streams: Set<ResultStream>;
+  closed: boolean;
+}
+
+/** graphql-transport-ws, on the HTTP server's upgrades. */
+export class WebSocketTransport {
+  readonly #options: WebSocketOptions;
+  readonly #protocol: ProtocolServer<Connection>;
+  readonly #sockets = new WebSocketServer(SOCKET_OPTIONS);
+  #closing = false;
+
+  constructor(server: Server, options: WebSocketOptions) {
+    this.#options = options;
+    this.#protocol = makeServer(protocolOptions(options.operations));
+    server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** Closes every socket as going away; cuts those that do not answer. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    const open = [...this.#sockets.clients];
+    const closed = open.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    for (const socket of open) socket.close(GOING_AWAY, 'Going away');
+    await Promise.all(closed);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const refusal = this.#refusalOf(request);
+    if (refusal !== null) {
+      socket.on('error', () => socket.destroy());
+      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened));
+  }
+
+  #refusalOf(request: IncomingMessage): string | null {
+    const { origin, host } = request.headers;
+    if (request.url?.split('?', 1)[0] !== this.#options.path) return '404 Not Found';
+    if (!this.#options.origins.allows(origin, host)) return '403 Forbidden';
+    if (this.#closing || this.#sockets.clients.size >= LIMITS.sockets) return '503 Service Unavailable';
+    return null;
+  }
+
+  #open(webSocket: WebSocket): void {
+    const { metrics, logger } = this.#options;
+    const connection: Connection = { underWay: 0, streams: new Set(), closed: false };
+    const socket = new Socket(webSocket);
+    metrics.sockets(this.#sockets.clients.size);
+    // A frame that is too large or broken: ws closes the socket with the code that says so.
+    webSocket.on('error', (error) => logger.debug({ err: error }, 'websocket error'));
+
+    const closed = this.#protocol.opened(
+      {
+        protocol: webSocket.protocol,
+        send: (data) => socket.send(data),
+        close: (code, reason) => webSocket.close(code, reason),
+        onMessage: (handle) => {
+          webSocket.on('message', (data: Buffer) => {
+            connection.underWay += 1;
+            handle(data.toString()).then(
+              () => {
+                connection.underWay -= 1;
+              },
+              (error: unknown) => this.#fail(webSocket, connection, error),
+            );
+          });
+        },
+      },
+      connection,
+    );
+    webSocket.once('close', (code, reason) => {
+      connection.closed = true;
+      metrics.sockets(this.#sockets.clients.size);
+      const ended = [...connection.streams].map((stream) => stream.return());
+      Promise.all([...ended, closed(code, reason.toString())]).catch((error: unknown) => {
+        logger.error({ err: error }, 'a stream of a closed websocket did not end');
+      });
+    });
+  }
+
+  #fail(socket: WebSocket, connection: Connection, error: unknown): void {
+    connection.underWay -= 1;
+    // graphql-ws throws where a client sends a message that only servers send; it is the client's mistake.
+    if (error instanceof Error && error.message.startsWith('Unexpected message of type')) {
+      socket.close(CloseCode.BadRequest, 'Invalid message received');
+      return;
+    }
+    this.#options.logger.error({ err: error }, 'a websocket message failed');
+    socket.close(CloseCode.InternalServerError, 'Internal server error');
+  }
+}
+
+function isStream(result: object): result is ResultStream {
+  return Symbol.asyncIterator in result;
+}
+
+/** The same stream, which is in the set until it has ended. */
+function track(stream: ResultStream, streams: Set<ResultStream>): ResultStream {
+  const tracked: ResultStream = {
+    async next() {
+      const item = await stream.next();
+      if (item.done === true) streams.delete(tracked);
+      return item;
+    },
+    return() {
+      streams.delete(tracked);
+      return stream.return();
+    },
+    throw(error) {
+      streams.delete(tracked);
+      return stream.throw(error);
+    },
+    [Symbol.asyncIterator]: () => tracked,
+    [Symbol.asyncDispose]: async () => void (await tracked.return()),
+  };
+  streams.add(tracked);
+  return tracked;
+}
+
+function protocolOptions(operations: Operations): Parameters<typeof makeServer<Record<string, unknown>, Connection>>[0] {
+  return {
+    connectionInitWaitTimeout: INIT_TIMEOUT_MS,
+    // Refusals are returned: a throw would close the whole socket with 4500, on which clients give up.
+    onSubscribe({ extra }, _id, { query, operationName, variables }) {
+      if (extra.underWay > LIMITS.operationsPerSocket) {
+        return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
+      }
+      return operations.prepare({ query, operationName, variables }, 'websocket');
+    },
+    // What onSubscribe prepared comes back here.
+    execute: (args: ExecutionArgs) => operations.execute(args as PreparedOperation),
+    subscribe: (args: ExecutionArgs) => operations.subscribe(args as PreparedOperation),
+    async onOperation({ extra }, _id, _payload, _args, result) {
+      if (!isStream(result)) return;
+      if (extra.closed) await result.return();
+      else return track(result, extra.streams);
+    },
+  };
+}
