@@ -1,0 +1,29 @@
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3';
+import { checkSqliteFile, providerOf, sqlitePath } from './database-url.js';
+import { PrismaClient } from './generated/sqlite/client.js';
+
+/** SQLite's ids are 64 bit, Prisma's Int is not: the one column nobody reads is never selected. */
+const OMIT = { distributedLock: { id: true } } as const;
+
+/** The client of either database, in the type of SQLite's. It reads; what changes a lock goes through the store. */
+export type PrismaReader = PrismaClient<never, typeof OMIT>;
+
+/**
+ * Opens Prisma's client on the database, whose schema has to be up to date. It connects with its first query; `$disconnect`
+ * closes it.
+ *
+ * @throws UnusableDatabase where the URL is none, or the SQLite file can't be opened.
+ */
+export async function openPrismaClient(databaseUrl: string): Promise<PrismaReader> {
+  if (providerOf(databaseUrl) === 'postgresql') return openPostgresqlClient(databaseUrl);
+  const path = sqlitePath(databaseUrl);
+  checkSqliteFile(path);
+  return new PrismaClient({ adapter: new PrismaBetterSqlite3({ url: path, fileMustExist: true, readonly: true }), omit: OMIT });
+}
+
+/** The driver is loaded only where it is used. The two schemas hold the same models, so the clients answer alike. */
+async function openPostgresqlClient(databaseUrl: string): Promise<PrismaReader> {
+  const [{ PrismaPg }, postgresql] = await Promise.all([import('@prisma/adapter-pg'), import('./generated/postgresql/client.js')]);
+  const client = new postgresql.PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }), omit: OMIT });
+  return client as unknown as PrismaReader;
+}
