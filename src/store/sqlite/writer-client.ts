@@ -52,10 +52,9 @@ export class WriterClient {
     else waiting?.reject(this.#errorOf(reply));
   }
 
-  #errorOf({ error, unavailable }: Extract<WriterReply, { ok: false }>): unknown {
+  #errorOf({ error, unavailable }: Extract<WriterReply, { ok: false }>): Error {
     if (unavailable === null) return error;
-    const { message, cause } = error as Error;
-    return new StoreUnavailable(message, unavailable.applied, { cause });
+    return new StoreUnavailable(error.message, unavailable.applied, { cause: error.cause });
   }
 
   #end(error: Error): void {

@@ -31,7 +31,7 @@ export interface WriterAnswers {
 /** Answers come in the order of the requests. An error loses its class on the way: `unavailable` keeps what matters of it. */
 export type WriterReply =
   | { readonly ok: true; readonly value: WriterAnswers[keyof WriterAnswers] }
-  | { readonly ok: false; readonly error: unknown; readonly unavailable: { readonly applied: false | null } | null };
+  | { readonly ok: false; readonly error: Error; readonly unavailable: { readonly applied: false | null } | null };
 
 const port = parentPort;
 if (port === null) throw new Error('The writer runs in a thread of its own');
@@ -60,8 +60,22 @@ port.on('message', (request: WriterRequest) => {
   try {
     reply = { ok: true, value: answer(request) };
   } catch (error) {
-    reply = { ok: false, error, unavailable: error instanceof StoreUnavailable ? { applied: error.applied } : null };
+    reply = {
+      ok: false,
+      error: portable(error),
+      unavailable: error instanceof StoreUnavailable ? { applied: error.applied } : null,
+    };
   }
   port.postMessage(reply);
   if (request.kind === 'close') port.close();
 });
+
+/** The driver's errors come out empty at the other end; plain ones arrive with message, stack and cause. */
+function portable(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  const { message, stack, cause, code } = error as Error & { code?: unknown };
+  const copy = new Error(typeof code === 'string' ? `${message} (${code})` : message);
+  if (stack !== undefined) copy.stack = stack;
+  if (cause !== undefined) copy.cause = portable(cause);
+  return copy;
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { WatchItem, WatchRequest } from '../../src/engine/watch.js';
+import { LockEngine, type LockEngineOptions } from '../../src/engine/lock-engine.js';
+import { openStore } from '../../src/store/open-store.js';
+import { ManualTime } from './manual-time.js';
+import { RecordingObserver } from './observer.js';
+import { temporaryDirectory } from './temporary-directory.js';
+
+export const RETENTION = { eventAgeMs: 3_600_000_000, eventRows: 1_000_000, expiredLockAgeMs: 3_600_000_000 };
+
+export interface EngineFixture {
+  readonly file: string;
+  readonly time: ManualTime;
+  readonly engine: LockEngine;
+  readonly observer: RecordingObserver;
+}
+
+/** A real engine on a real file (left out: a new one), whose time moves by hand; closed when the test is over. */
+export async function startEngine(
+  options: Partial<LockEngineOptions> = {},
+  on?: { file: string; time: ManualTime },
+): Promise<EngineFixture> {
+  const file = on?.file ?? join(temporaryDirectory(), 'locks.db');
+  const time = on?.time ?? new ManualTime();
+  const observer = new RecordingObserver();
+  const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000, time: time.cells });
+  const engine = await LockEngine.start(store, observer, { retention: RETENTION, ...options });
+  onTestFinished(async () => {
+    await engine.close();
+    expect(observer.watcherCount).toBe(0);
+  });
+  return { file, time, engine, observer };
+}
+
+export function watchRequest(
+  rest: Partial<WatchRequest> & { resource?: string; prefix?: string; owner?: string } = {},
+): WatchRequest {
+  const { resource = null, prefix = null, owner = null, ...others } = rest;
+  return { selector: { resource, prefix, owner }, types: null, after: null, logId: null, snapshot: true, ...others };
+}
+
+/** The next so many items of a watch. */
+export async function take(watch: AsyncIterableIterator<WatchItem>, count: number): Promise<WatchItem[]> {
+  const items: WatchItem[] = [];
+  while (items.length < count) {
+    const { value, done } = await watch.next();
+    if (done === true) throw new Error(`The watch ended after ${items.length} items`);
+    items.push(value);
+  }
+  return items;
+}
+
+/** What an item is, in a word that tests can compare. */
+export function brief(item: WatchItem): string {
+  if (item.kind === 'event') return `${item.event.type} ${item.event.resource} ${item.event.revision}`;
+  if (item.kind === 'bookmark') return `bookmark ${item.revision}`;
+  return `${item.reason} ${item.locks.map(({ resource }) => resource).join(' ')} ${item.revision}${item.complete ? '' : ' ...'}`;
+}
