@@ -26,6 +26,6 @@ export interface Engine {
   /** How many locks are held now. */
   countHeld(): Promise<number>;
 
-  /** Answers what was submitted, ends all watches, and lets go of the database. */
+  /** Answers what was submitted, ends all watches, and lets go of the database. Once is enough; more does no harm. */
   close(): Promise<void>;
 }

@@ -25,6 +25,7 @@ export class LockEngine implements Engine {
   readonly #feed: Feed;
   readonly #stopSweeper: () => Promise<void>;
   readonly #stopPruning: () => Promise<void>;
+  #closed: Promise<void> | null = null;
 
   private constructor(store: LockStore, head: LogHead, observer: EngineObserver, options: LockEngineOptions) {
     this.#store = store;
@@ -63,7 +64,11 @@ export class LockEngine implements Engine {
     return this.#store.countHeld();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     await this.#stopSweeper();
     await this.#stopPruning();
     await this.#writer.close();

@@ -80,7 +80,7 @@ export interface LockStore {
   /** Calls the listener when the log may have grown, also by other instances. A wake-up only: it may come late or twice. */
   onGrowth(listener: () => void): void;
 
-  /** Waits for the commits under way, then lets go of the database. */
+  /** Waits for the commits under way, then lets go of the database. Once is enough; more does no harm. */
   close(): Promise<void>;
 }
 

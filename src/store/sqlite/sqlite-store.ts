@@ -28,6 +28,7 @@ export class SqliteStore implements LockStore {
   readonly #reader: ReadConnection;
   readonly #writer: WriterClient;
   #growthTimer: NodeJS.Timeout | undefined;
+  #closed: Promise<void> | null = null;
 
   private constructor(clock: SharedClock, reader: ReadConnection, writer: WriterClient) {
     this.#clock = clock;
@@ -86,7 +87,11 @@ export class SqliteStore implements LockStore {
     this.#growthTimer = setInterval(listener, GROWTH_POLL_MS).unref();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#growthTimer);
     if (this.#writer.isRunning) await this.#writer.request({ kind: 'close' });
     this.#reader.close();

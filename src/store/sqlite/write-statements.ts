@@ -40,9 +40,13 @@ export class WriteStatements {
          request_id = ?, reacquired = ?, metadata = ?, expiry_recorded = ? WHERE resource = ?`,
     );
     // A renewal or an expiry: leaves the index on the owner alone.
-    this.#renewLock = db.prepare('UPDATE distributed_locks SET revision = ?, expires_at = ?, expiry_recorded = ? WHERE resource = ?');
+    this.#renewLock = db.prepare(
+      'UPDATE distributed_locks SET revision = ?, expires_at = ?, expiry_recorded = ? WHERE resource = ?',
+    );
     this.#deleteLock = db.prepare('DELETE FROM distributed_locks WHERE resource = ?');
-    this.#insertEvent = db.prepare(`INSERT INTO lock_events (segment, ${EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#insertEvent = db.prepare(
+      `INSERT INTO lock_events (segment, ${EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
     this.#acquisition = db.prepare<[string, string, string, number], EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM lock_events
        WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? LIMIT 1`,
@@ -89,7 +93,18 @@ export class WriteStatements {
       this.#renewLock.run(revision, expiresAt, expiryRecorded, resource);
       return;
     }
-    const rest = [owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, lock.reacquired ? 1 : 0, metadata, expiryRecorded];
+    const rest = [
+      owner,
+      fencingToken,
+      revision,
+      acquiredAt,
+      expiresAt,
+      ttlMs,
+      requestId,
+      lock.reacquired ? 1 : 0,
+      metadata,
+      expiryRecorded,
+    ];
     if (stored === null) this.#insertLock.run(resource, ...rest);
     else this.#updateLock.run(...rest, resource);
   }
@@ -97,7 +112,20 @@ export class WriteStatements {
   appendEvent(event: LockEvent): void {
     const { revision, type, at, writtenAt, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata } = event;
     this.#insertEvent.run(
-      ...[segmentOf(revision), revision, type, at, writtenAt, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata],
+      ...[
+        segmentOf(revision),
+        revision,
+        type,
+        at,
+        writtenAt,
+        resource,
+        owner,
+        fencingToken,
+        acquiredAt,
+        expiresAt,
+        requestId,
+        metadata,
+      ],
     );
   }
 
