@@ -1,0 +1,60 @@
+import { providerOf, sqlitePath } from './store/database-url.js';
+import { backUp } from './store/sqlite/backup.js';
+import { restore } from './store/sqlite/restore.js';
+import { UnusableDatabase } from './store/unusable-database.js';
+
+const USAGE = `Usage:
+  npm run backup -- FILE     write a consistent copy of the database to FILE, while the server runs
+  npm run restore -- FILE    put the copy in FILE in the database's place, while no server runs
+
+The database is the one that DATABASE_URL names; file:./holdfast.db if it is not set.`;
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+try {
+  process.exitCode = await main(process.argv.slice(2), process.env.DATABASE_URL ?? 'file:./holdfast.db');
+} catch (error) {
+  if (!(error instanceof UnusableDatabase) && !isSystemError(error)) throw error;
+  console.error(error.message);
+  process.exitCode = EXIT_FAILED;
+}
+
+async function main(args: readonly string[], databaseUrl: string): Promise<number> {
+  const [command, file, ...more] = args;
+  if (command === '--help' || command === '-h') {
+    console.log(USAGE);
+    return 0;
+  }
+  if ((command !== 'backup' && command !== 'restore') || file === undefined || more.length > 0) {
+    console.error(USAGE);
+    return EXIT_USAGE;
+  }
+  if (providerOf(databaseUrl) === 'postgresql') {
+    console.error(
+      command === 'backup' ? 'Back up a PostgreSQL database with pg_dump' : 'Only an SQLite database can be restored with this',
+    );
+    return EXIT_FAILED;
+  }
+  if (command === 'backup') runBackup(sqlitePath(databaseUrl), file);
+  else await runRestore(sqlitePath(databaseUrl), file);
+  return 0;
+}
+
+function runBackup(databasePath: string, file: string): void {
+  const bytes = backUp(databasePath, file);
+  console.log(`Backed up ${databasePath} to ${file} (${bytes} bytes)`);
+}
+
+async function runRestore(databasePath: string, file: string): Promise<void> {
+  const { revision, logId, keptAside } = await restore(file, databasePath);
+  console.log(`Restored ${databasePath} from ${file}: revision ${revision}, log ${logId}`);
+  for (const path of keptAside) console.log(`The replaced database is kept as ${path}`);
+}
+
+/** What the operating system or SQLite said: its own sentence is enough, our stack would add nothing. */
+function isSystemError(error: unknown): error is Error {
+  const { code } = error as { code?: unknown };
+  // Node's ERR_ codes stand for mistakes of the program.
+  return error instanceof Error && typeof code === 'string' && !code.startsWith('ERR_');
+}
