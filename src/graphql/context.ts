@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.js';
-import type { PrismaClient } from '../store/generated/sqlite/client.js';
+import type { PrismaReader } from '../store/prisma-clients.js';
 
 /** What the operator allows requests to ask for; shown as `server.limits`. */
 export interface Limits {
@@ -12,7 +12,7 @@ export interface Limits {
 export interface Services {
   readonly engine: Engine;
   /** For reads only: writes go through the engine. */
-  readonly prisma: PrismaClient;
+  readonly prisma: PrismaReader;
   readonly limits: Limits;
   /** Of the product. */
   readonly version: string;
@@ -24,13 +24,13 @@ export interface GraphQLContext extends Services {
    * The store's time in epoch milliseconds: asked for once and then the same for the whole answer, so that no two of its
    * fields disagree on whether a lock has expired.
    */
-  now(): Promise<number>;
+  readonly now: () => Promise<number>;
 
   /**
    * Starts another answer within the operation: `now` asks again. For the items of a subscription, and for the mutations
    * of one document, each of which answers as of a moment after it.
    */
-  startAnswer(): void;
+  readonly startAnswer: () => void;
 }
 
 /** A context for one operation: never shared among operations. */
