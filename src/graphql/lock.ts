@@ -1,0 +1,78 @@
+import { builder } from './builder.js';
+import { nameInput } from './inputs.js';
+import type { LockRow } from './lock-row.js';
+
+// GraphQL's Int ends here.
+const MAX_INT = 2 ** 31 - 1;
+
+/** How long the lock still lasts, in whole milliseconds; never negative. */
+export function remainingMs({ expiresAt }: Pick<LockRow, 'expiresAt'>, now: number): number {
+  return Math.min(Math.max(Number(expiresAt) - now, 0), MAX_INT);
+}
+
+const LockObject = builder.prismaObject('DistributedLock', {
+  name: 'Lock',
+  description: 'A lock that is held: an expired one reads as absent.',
+  fields: (t) => ({
+    resource: t.exposeString('resource', { description: 'The name of what is locked; no two locks share it.' }),
+    owner: t.exposeString('owner', {
+      description: 'Who holds it, as the holder named itself: only this owner releases or renews it.',
+    }),
+    fencingToken: t.expose('fencingToken', {
+      type: 'BigInt',
+      description:
+        'The number of this acquisition: higher than that of every earlier one, over all resources, for ever; a renewal keeps it.',
+    }),
+    revision: t.expose('revision', {
+      type: 'BigInt',
+      description: 'The revision of its last change: orders what a mutation answered against what a watch told.',
+    }),
+    acquiredAt: t.expose('acquiredAt', {
+      type: 'DateTime',
+      description: 'When the present ownership was established; a renewal does not move it.',
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'From this moment on it is held no more, unless renewed before.',
+    }),
+    remainingMs: t.int({
+      description:
+        "Milliseconds left by the server's clock at the moment of the answer; never negative. For a display use expiresAt and server.now.",
+      resolve: async (lock, _args, context) => remainingMs(lock, await context.now()),
+    }),
+    metadata: t.expose('metadata', {
+      type: 'JSON',
+      nullable: true,
+      description: 'What the holder wrote on it: host, pid, a link to the job; null where it wrote nothing.',
+    }),
+  }),
+});
+
+/** The type `Lock`; its id is made from the resource alone, so that it is the same whoever holds the lock. */
+export const LockRef = builder.nodeRef<LockRow, string, typeof LockObject>(LockObject, {
+  id: {
+    description: 'Made from the resource: the same for ever, whoever holds it.',
+    resolve: ({ resource }) => resource,
+  },
+  loadManyWithoutCache: async (resources, { prisma, now }) => {
+    const rows = await prisma.distributedLock.findMany({
+      where: { resource: { in: resources }, expiresAt: { gt: await now() } },
+    });
+    const byResource = new Map(rows.map((row) => [row.resource, row]));
+    return resources.map((resource) => byResource.get(resource) ?? null);
+  },
+});
+
+builder.queryField('lock', (t) =>
+  t.prismaField({
+    type: LockRef,
+    nullable: true,
+    description: 'The lock, or null where it is free: never taken, released or expired.',
+    args: { resource: t.arg.string({ required: true, description: 'The whole name of what is locked.' }) },
+    resolve: async (query, _root, args, { prisma, now }) =>
+      prisma.distributedLock.findUnique({
+        ...query,
+        where: { resource: nameInput('resource', args.resource), expiresAt: { gt: await now() } },
+      }),
+  }),
+);

@@ -1,0 +1,77 @@
+import type { LockSelector } from '../store/lock-store.js';
+import { builder } from './builder.js';
+import type { GraphQLContext } from './context.js';
+import { selectorInput } from './inputs.js';
+import { LockRef } from './lock.js';
+import type { LockRow } from './lock-row.js';
+import { byExpiry, readLocksByExpiry } from './locks-by-expiry.js';
+import { admittedBy, byName, readLocksByName } from './locks-by-name.js';
+import { readPage, readPageArgs, type Page, type PageArgs } from './pagination.js';
+
+const LockFilter = builder.inputType('LockFilter', {
+  description: 'Which locks to show; what is left out or null does not narrow.',
+  fields: (t) => ({
+    prefix: t.string({ description: 'Names that begin with exactly these characters; no wildcards.' }),
+    owner: t.string({ description: 'Held by this owner.' }),
+  }),
+});
+
+const LockOrder = builder.enumType('LockOrder', {
+  description: 'How locks are ordered; more orders may come, so keep a default branch.',
+  values: {
+    RESOURCE: { description: 'By name, in code point order.' },
+    EXPIRES_AT: { description: 'Those that expire soonest first.' },
+  },
+});
+
+builder.queryField('locks', (t) =>
+  t.connection(
+    {
+      type: LockRef,
+      description: 'Locks that are held now.',
+      args: {
+        filter: t.arg({ type: LockFilter, description: 'Which of them; left out or null: all.' }),
+        orderBy: t.arg({ type: LockOrder, description: 'In which order; left out or null: RESOURCE.' }),
+      },
+      resolve: async (_root, args, context) => {
+        const selector = selectorInput(args.filter);
+        const readLocks = args.orderBy === 'EXPIRES_AT' ? pageByExpiry(args, selector) : pageByName(args, selector);
+        // Before the page: a watch that starts after this revision misses nothing.
+        const { revision } = await context.engine.head();
+        return { ...(await readLocks(context)), revision, selector };
+      },
+    },
+    {
+      name: 'LockConnection',
+      description: 'A page of the locks that are held.',
+      fields: (connection) => ({
+        totalCount: connection.int({
+          description: 'How many locks the filter admits, on all pages together.',
+          resolve: ({ selector }, _args, context) => countLocks(selector, context),
+        }),
+        revision: connection.field({
+          type: 'BigInt',
+          description: 'Read before the page: a watch that starts after it misses nothing.',
+          resolve: ({ revision }) => revision,
+        }),
+      }),
+    },
+    { name: 'LockEdge', description: 'A lock and its place in the list.' },
+  ),
+);
+
+/** Checks the arguments at once, so that a wrong one costs no query. */
+function pageByName(args: PageArgs, selector: LockSelector): (context: GraphQLContext) => Promise<Page<LockRow>> {
+  const request = readPageArgs(args, byName);
+  return async ({ prisma, now }) => readPage(request, byName, readLocksByName(prisma, selector, await now()));
+}
+
+function pageByExpiry(args: PageArgs, selector: LockSelector): (context: GraphQLContext) => Promise<Page<LockRow>> {
+  const request = readPageArgs(args, byExpiry);
+  return async ({ prisma, now }) => readPage(request, byExpiry, await readLocksByExpiry(prisma, selector, await now()));
+}
+
+async function countLocks(selector: LockSelector, { engine, prisma, now }: GraphQLContext): Promise<number> {
+  if (selector.owner === null && !selector.prefix) return engine.countHeld();
+  return prisma.distributedLock.count({ where: { ...admittedBy(selector), expiresAt: { gt: await now() } } });
+}
