@@ -1,0 +1,74 @@
+import type { AcquireCommand } from '../locks/commands.js';
+import type { Acquired } from '../locks/outcomes.js';
+import { builder } from './builder.js';
+import type { Limits } from './context.js';
+import { nameInput, optionalNameInput, optionalTtlInput } from './inputs.js';
+import { LockRef } from './lock.js';
+import { toLockRow } from './lock-row.js';
+import { typeOfOutcome } from './outcome-types.js';
+import { ConflictRef } from './refusals.js';
+
+const AcquireLockInput = builder.inputType('AcquireLockInput', {
+  description: 'Which lock to take, for whom and for how long.',
+  fields: (t) => ({
+    resource: t.string({ required: true, description: 'The name of what to lock.' }),
+    owner: t.string({
+      required: true,
+      description: 'Who asks: a name that only this process uses. Only the same owner can release or renew.',
+    }),
+    ttlMs: t.int({ description: '1 to server.limits.maxTtlMs; left out or null: server.limits.defaultTtlMs.' }),
+    requestId: t.string({
+      description:
+        'Makes a retry safe: within server.limits.retryWindowMs the same owner, resource and requestId get the same acquisition again (as it is now), whatever the other arguments. It remembers successes only: what was refused may be tried again with the same id.',
+    }),
+    reacquire: t.boolean({
+      description: 'false: refuse (HELD_BY_SELF) where this owner already holds it. Left out or null: true.',
+    }),
+    metadata: t.field({
+      type: 'JSON',
+      description: 'What to write on it for others to read. Left out: none; a re-acquire does not inherit it.',
+    }),
+  }),
+});
+
+const LockAcquired = builder.objectRef<Acquired>('LockAcquired').implement({
+  description: 'The lock is held by the caller, durably, until it expires or is released.',
+  fields: (t) => ({
+    lock: t.field({ type: LockRef, description: 'The lock as it is held now.', resolve: ({ lock }) => toLockRow(lock) }),
+    reacquired: t.exposeBoolean('reacquired', {
+      description: "This owner held it already, unexpired: the earlier acquisition's token is dead now.",
+    }),
+  }),
+});
+
+const AcquireLockResult = builder.unionType('AcquireLockResult', {
+  description: 'The lock, or why it was refused; more members may come, so keep a default branch.',
+  types: [LockAcquired, ConflictRef],
+  resolveType: typeOfOutcome,
+});
+
+builder.mutationField('acquireLock', (t) =>
+  t.field({
+    type: AcquireLockResult,
+    description: 'Takes the lock, or says at once who holds it: it never waits. At most one owner holds a lock at any moment.',
+    args: {
+      input: t.arg({ type: AcquireLockInput, required: true, description: 'Which lock to take, for whom and for how long.' }),
+    },
+    resolve: (_root, { input }, { engine, limits, startAnswer }) => {
+      startAnswer();
+      return engine.submit(toCommand(input, limits));
+    },
+  }),
+);
+
+function toCommand(input: typeof AcquireLockInput.$inferInput, limits: Limits): AcquireCommand {
+  return {
+    kind: 'acquire',
+    resource: nameInput('resource', input.resource),
+    owner: nameInput('owner', input.owner),
+    ttlMs: optionalTtlInput(input.ttlMs, limits.maxTtlMs) ?? limits.defaultTtlMs,
+    requestId: optionalNameInput('requestId', input.requestId),
+    reacquire: input.reacquire ?? true,
+    metadata: input.metadata ?? null,
+  };
+}
