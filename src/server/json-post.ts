@@ -82,7 +82,9 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
     });
     request.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
     request.once('error', reject);
-    request.once('close', () => reject(notBegun('The request was cut off')));
+    request.once('close', () => {
+      if (!request.complete) reject(notBegun('The request was cut off'));
+    });
   });
 }
 

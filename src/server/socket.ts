@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 /** A socket with more than this unsent is not read from until it has drained, so what it asks for can't pile up. */
@@ -14,8 +15,13 @@ export class Socket {
   #lastSign = performance.now();
   #unsentAtLastPing = 0;
   #stuck = 0;
+  #isCorked = false;
 
-  constructor(readonly socket: WebSocket) {
+  /** @param connection what the socket's frames travel on. */
+  constructor(
+    readonly socket: WebSocket,
+    readonly connection: Duplex,
+  ) {
     const ping = setInterval(() => this.#ping(), PING_INTERVAL_MS);
     ping.unref();
     const sign = () => {
@@ -30,6 +36,7 @@ export class Socket {
   send(data: string): Promise<void> | void {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return;
+    this.#cork();
     if (socket.bufferedAmount < HIGH_WATER_BYTES) {
       socket.send(data);
       return;
@@ -43,6 +50,17 @@ export class Socket {
         if (this.#stuck === 0) socket.resume();
         resolve();
       });
+    });
+  }
+
+  /** What is sent in one turn (a result and its complete, all the answers of a group) leaves with one system call. */
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.connection.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      this.connection.uncork();
     });
   }
 

@@ -75,7 +75,7 @@ export class WebSocketTransport {
       socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened));
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket));
   }
 
   #refusalOf(request: IncomingMessage): string | null {
@@ -86,10 +86,10 @@ export class WebSocketTransport {
     return null;
   }
 
-  #open(webSocket: WebSocket): void {
+  #open(webSocket: WebSocket, tcp: Duplex): void {
     const { metrics, logger } = this.#options;
     const connection: Connection = { underWay: 0, streams: new Set(), closed: false };
-    const socket = new Socket(webSocket);
+    const socket = new Socket(webSocket, tcp);
     metrics.sockets(this.#sockets.clients.size);
     // A frame that is too large or broken: ws closes the socket with the code that says so.
     webSocket.on('error', (error) => logger.debug({ err: error }, 'websocket error'));

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { isLoopback, type Config } from './config.js';
+import { LockEngine } from './engine/lock-engine.js';
+import { createContext, type Services } from './graphql/context.js';
+import { schema } from './graphql/schema.js';
+import { createLogger, type Logger } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import { createMaskError } from './server/errors.js';
+import { GraphiqlPage } from './server/graphiql.js';
+import { Health } from './server/health.js';
+import { HttpServer } from './server/http.js';
+import { Operations } from './server/operations.js';
+import { OriginPolicy } from './server/origins.js';
+import { shutDown } from './server/shutdown.js';
+import { WebSocketTransport } from './server/websocket.js';
+import { openStore, type StoreOptions } from './store/open-store.js';
+import { openPrismaClient } from './store/prisma-clients.js';
+
+export interface App {
+  /** Of the GraphQL endpoint, with the port that was taken. */
+  readonly url: string;
+  /** Answers what is under way, tells streams that the server is going away, and lets go of everything. Called once. */
+  close(): Promise<void>;
+}
+
+/** What a process has one of, and tests replace. */
+export interface AppParts {
+  readonly logger?: Logger;
+  /** A time that is set by hand. */
+  readonly time?: StoreOptions['time'];
+}
+
+const GRAPHQL_PATH = '/graphql';
+
+/**
+ * Brings the database up to date, connects all parts and listens.
+ *
+ * @throws UnusableDatabase where the database can't be used, and Node's error where the address can't be listened on.
+ * Then everything that was opened is closed again.
+ */
+export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
+  const logger = parts.logger ?? createLogger(config.logLevel);
+  const closers: (() => Promise<void>)[] = [];
+  const closeServices = async (): Promise<void> => {
+    for (const close of closers.reverse()) await close();
+  };
+  try {
+    const { services, metrics } = await openServices(config, parts, closers);
+    const { http, ...transports } = createTransports(config, services, metrics, logger);
+    http.server.listen(config.port, config.host);
+    await once(http.server, 'listening');
+    const url = urlOf(http.server.address() as AddressInfo);
+    return { url, close: () => shutDown({ http, ...transports, closeServices }) };
+  } catch (error) {
+    await closeServices();
+    throw error;
+  }
+}
+
+async function openServices(config: Config, parts: AppParts, closers: (() => Promise<void>)[]) {
+  const { databaseUrl, retryWindowMs, defaultTtlMs, maxTtlMs } = config;
+  const store = await openStore({ databaseUrl, retryWindowMs, ...(parts.time === undefined ? {} : { time: parts.time }) });
+  const closeStore = () => store.close();
+  closers.push(closeStore);
+  const metrics = new Metrics(() => store.countHeld());
+  const prisma = await openPrismaClient(databaseUrl);
+  closers.push(() => prisma.$disconnect());
+  const engine = await LockEngine.start(store, metrics, {
+    retention: {
+      eventAgeMs: config.eventRetentionMs,
+      eventRows: config.eventRetentionRows,
+      expiredLockAgeMs: config.expiredRetentionMs,
+    },
+  });
+  // The engine owns the store from here on.
+  closers.splice(closers.indexOf(closeStore), 1);
+  closers.push(() => engine.close());
+  const services: Services = { engine, prisma, version: readVersion(), limits: { defaultTtlMs, maxTtlMs, retryWindowMs } };
+  return { services, metrics };
+}
+
+function createTransports(config: Config, services: Services, metrics: Metrics, logger: Logger) {
+  const maskError = createMaskError(logger, metrics);
+  const { introspection, allowedOrigins, host } = config;
+  const operations = new Operations({ schema, createContext: () => createContext(services), introspection, maskError, metrics });
+  const origins = new OriginPolicy(allowedOrigins, isLoopback(host));
+  // The start applied the schema, so an answer of the database is all that is left to ask for.
+  const health = new Health(() => services.engine.head());
+  const graphiql = config.graphiql ? new GraphiqlPage(GRAPHQL_PATH) : null;
+  const common = { operations, origins, metrics, logger };
+  const http = new HttpServer({ ...common, graphqlPath: GRAPHQL_PATH, maskError, health, graphiql });
+  const webSockets = new WebSocketTransport(http.server, { ...common, path: GRAPHQL_PATH });
+  return { health, http, webSockets, operations };
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return `http://${host}:${port}${GRAPHQL_PATH}`;
+}
+
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return version;
+}
