@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../src/config.js';
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('readConfig', () => {
+  test('of an empty environment gives the defaults', () => {
+    expect(readConfig({})).toEqual({
+      databaseUrl: 'file:./holdfast.db',
+      host: '127.0.0.1',
+      port: 4000,
+      defaultTtlMs: 30_000,
+      maxTtlMs: 86_400_000,
+      maxWaitMs: 300_000,
+      retryWindowMs: 600_000,
+      eventRetentionMs: 604_800_000,
+      eventRetentionRows: 1_000_000,
+      expiredRetentionMs: 86_400_000,
+      allowedOrigins: [],
+      graphiql: true,
+      introspection: true,
+      logLevel: 'info',
+    });
+  });
+
+  test('gives a value that nobody can change', () => {
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  });
+
+  test('of an empty variable gives its default', () => {
+    expect(readConfig({ PORT: '', HOST: '', ALLOWED_ORIGINS: '' })).toMatchObject({ port: 4000, host: '127.0.0.1', allowedOrigins: [] });
+  });
+
+  test('of several wrong variables names each, with its value and what is allowed', () => {
+    expect(problemsOf({ PORT: '70000', LOG_LEVEL: 'loud', GRAPHIQL: 'yes' })).toEqual([
+      'PORT="70000": must be a whole number from 0 to 65535',
+      'GRAPHIQL="yes": must be one of true, false',
+      'LOG_LEVEL="loud": must be one of fatal, error, warn, info, debug, trace, silent',
+    ]);
+  });
+
+  test.each(['-1', '1.5', '0x10', '1e3', ' 1', '0', '2147483648', 'NaN', '99999999999'])('refuses MAX_TTL_MS=%s', (value) => {
+    expect(problemsOf({ MAX_TTL_MS: value })).toEqual([`MAX_TTL_MS="${value}": must be a whole number from 1 to 2147483647`]);
+  });
+
+  test('takes the largest limit that fits into an Int of GraphQL', () => {
+    expect(readConfig({ MAX_TTL_MS: '2147483647' }).maxTtlMs).toBe(2_147_483_647);
+  });
+
+  test('refuses a default TTL above the longest', () => {
+    expect(problemsOf({ DEFAULT_TTL_MS: '60001', MAX_TTL_MS: '60000' })).toEqual([
+      'DEFAULT_TTL_MS="60001": must be at most MAX_TTL_MS, which is 60000',
+    ]);
+  });
+
+  test('of a PostgreSQL URL says that it does not work yet, and keeps the password to itself', () => {
+    const [problem, ...others] = problemsOf({ DATABASE_URL: 'postgresql://app:hunter2@db/locks' });
+    expect(others).toEqual([]);
+    expect(problem).toMatch(/^DATABASE_URL="postgresql:\/\/app:\*\*\*@db\/locks": PostgreSQL does not work yet in this version/);
+  });
+
+  test.each(['holdfast.db', 'file:', 'mysql://db', 'file:a?mode=memory'])('refuses DATABASE_URL=%s', (url) => {
+    expect(problemsOf({ DATABASE_URL: url })).toEqual([`DATABASE_URL="${url}": must be file: and a path, as in file:./holdfast.db`]);
+  });
+
+  test.each(['0.0.0.0', '::', '10.0.0.7', 'locks.internal'])('refuses to listen on %s without ALLOW_ANONYMOUS', (host) => {
+    expect(problemsOf({ HOST: host })).toEqual([expect.stringMatching(/^HOST=".+": must be a loopback address .*ALLOW_ANONYMOUS=true/)]);
+    expect(readConfig({ HOST: host, ALLOW_ANONYMOUS: 'true' }).host).toBe(host);
+  });
+
+  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('listens on %s as it is', (host) => {
+    expect(readConfig({ HOST: host }).host).toBe(host);
+  });
+
+  test('takes a list of origins', () => {
+    const { allowedOrigins } = readConfig({ ALLOWED_ORIGINS: 'https://a.example, http://b.example:8080' });
+    expect(allowedOrigins).toEqual(['https://a.example', 'http://b.example:8080']);
+  });
+
+  test.each(['*', 'null', 'https://a.example/', 'a.example', 'https://a.example/path', 'https://A.example'])('refuses the origin %s', (origin) => {
+    expect(problemsOf({ ALLOWED_ORIGINS: origin })).toEqual([
+      `ALLOWED_ORIGINS="${origin}": must be a comma-separated list of origins, as in https://app.example.com`,
+    ]);
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/server/operation-limits.js';
+import { startTestApp } from '../support/app.js';
+import { ACQUIRE, acquireLock } from '../support/http-client.js';
+import { WebSocketClient } from '../support/websocket-client.js';
+
+const WATCH = 'subscription ($resource: String) { lockChanges(filter: { resource: $resource }) { __typename } }';
+
+describe('a connection', () => {
+  test('that sends no JSON is closed with 4400', async () => {
+    const client = await WebSocketClient.connect((await startTestApp()).url);
+    client.send('hello');
+    expect(await client.closed).toMatchObject({ code: 4400 });
+  });
+
+  test('that sends what only servers send is closed with 4400', async () => {
+    const client = await WebSocketClient.open((await startTestApp()).url);
+    client.send({ type: 'complete', id: 'unknown' });
+    client.send({ type: 'connection_ack' });
+    expect(await client.closed).toMatchObject({ code: 4400 });
+  });
+
+  test('that subscribes before it is acknowledged is closed with 4401', async () => {
+    const client = await WebSocketClient.connect((await startTestApp()).url);
+    client.subscribe('1', '{ server { version } }');
+    expect(await client.closed).toMatchObject({ code: 4401 });
+  });
+
+  test('of another sub-protocol is closed with 4406', async () => {
+    const { url } = await startTestApp();
+    await expect(WebSocketClient.connect(url, { protocol: 'graphql-ws' })).rejects.toThrow(/protocol/);
+  });
+
+  test('that uses an id twice at once is closed with 4409', async () => {
+    const client = await WebSocketClient.open((await startTestApp()).url);
+    client.subscribe('1', WATCH, { resource: 'a' });
+    client.subscribe('1', WATCH, { resource: 'a' });
+    expect(await client.closed).toMatchObject({ code: 4409 });
+  });
+
+  test('that initialises twice is closed with 4429', async () => {
+    const client = await WebSocketClient.open((await startTestApp()).url);
+    client.send({ type: 'connection_init' });
+    expect(await client.closed).toMatchObject({ code: 4429 });
+  });
+
+  test('that sends more than a message may hold is closed with 1009', async () => {
+    const client = await WebSocketClient.connect((await startTestApp()).url);
+    client.socket.send(Buffer.alloc(50_000_000, 'x'));
+    expect((await client.closed).code).toBeOneOf([1006, 1009]);
+  });
+
+  test('gets no compression', async () => {
+    const client = await WebSocketClient.connect((await startTestApp()).url, { perMessageDeflate: true });
+    expect(client.socket.extensions).toBe('');
+  });
+
+  test('may ping, before and after it is acknowledged', async () => {
+    const client = await WebSocketClient.connect((await startTestApp()).url);
+    client.send({ type: 'ping', payload: { n: 1 } });
+    expect(await client.next()).toEqual({ type: 'pong', payload: { n: 1 } });
+  });
+
+  test('has its operations above the cap refused, and goes on with the others', async () => {
+    const { url } = await startTestApp();
+    const client = await WebSocketClient.open(url);
+    const asked = LIMITS.operationsPerSocket + 500;
+    for (let id = 0; id < asked; id++) client.subscribe(String(id), WATCH, { resource: 'cap' });
+    const seen = { next: 0, error: 0 };
+    while (seen.next + seen.error < asked) {
+      const { type, payload } = await client.next();
+      if (type === 'error') {
+        expect(payload[0].extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
+        seen.error += 1;
+      } else seen.next += 1;
+    }
+    expect(seen).toEqual({ next: LIMITS.operationsPerSocket, error: 500 });
+
+    const slowest = await slowestAcquire(url, 20);
+    expect(slowest).toBeLessThan(1_000);
+  });
+});
+
+describe('an operation over a socket', () => {
+  test('answers and completes', async () => {
+    const client = await WebSocketClient.open((await startTestApp()).url);
+    const { data } = await client.run(ACQUIRE, { input: { resource: 'job:1', owner: 'A' } });
+    expect(data.acquireLock).toMatchObject({ __typename: 'LockAcquired', lock: { owner: 'A' } });
+  });
+
+  test.each([
+    ['a syntax error', '{ lock(', 'GRAPHQL_PARSE_FAILED'],
+    ['an unknown field', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['nesting that would overflow the parser', '{'.repeat(100_000), 'OPERATION_LIMIT_EXCEEDED'],
+  ])('with %s is refused, and the socket stays open', async (_, query, code) => {
+    const client = await WebSocketClient.open((await startTestApp()).url);
+    client.subscribe('1', query);
+    const { payload } = await client.expect('error');
+    expect(payload[0].extensions.code).toBe(code);
+    expect((await client.run('{ server { version } }')).data.server.version).toEqual(expect.any(String));
+  });
+
+  test('with variables that can not be read answers BAD_USER_INPUT', async () => {
+    const client = await WebSocketClient.open((await startTestApp()).url);
+    const { errors, data } = await client.run(ACQUIRE, { input: { resource: 7 } });
+    expect(data).toBeUndefined();
+    expect(errors[0].extensions.code).toBe('BAD_USER_INPUT');
+  });
+
+  test('that completes at once leaves nothing behind', async () => {
+    const app = await startTestApp();
+    const client = await WebSocketClient.open(app.url);
+    for (let id = 0; id < 200; id++) {
+      client.subscribe(String(id), WATCH, { resource: 'never' });
+      client.send({ type: 'complete', id: String(id) });
+    }
+    await client.run('{ server { version } }').catch(() => undefined);
+    await expect.poll(() => app.metric('holdfast_watchers')).toBe(0);
+  });
+
+  test('sees the change another client makes', async () => {
+    const { url } = await startTestApp();
+    const client = await WebSocketClient.open(url);
+    client.subscribe('w', WATCH, { resource: 'job:1' });
+    expect((await client.expect('next')).payload.data.lockChanges.__typename).toBe('LockSnapshot');
+    await acquireLock(url, 'job:1', 'A');
+    expect((await client.expect('next')).payload.data.lockChanges.__typename).toBe('LockEvent');
+  });
+});
+
+describe('the upgrade', () => {
+  test.each([
+    ['a foreign origin', 'https://evil.example', 403],
+    ['an opaque origin', 'null', 403],
+    ['a listed origin', 'https://app.example', 101],
+  ])('of %s answers as it should', async (_, origin, status) => {
+    const { url } = await startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } });
+    expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin } })).toBe(status);
+  });
+
+  test("of the server's own origin, and of none, is taken", async () => {
+    const { url, origin } = await startTestApp();
+    expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin } })).toBe(101);
+    expect(await WebSocketClient.statusOfUpgrade(url)).toBe(101);
+  });
+
+  test('of a name that was made to resolve to loopback is refused', async () => {
+    const { url, origin } = await startTestApp();
+    const host = `evil.example:${new URL(origin).port}`;
+    expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin: `http://${host}`, host } })).toBe(403);
+  });
+
+  test('on another path is not found', async () => {
+    const { origin } = await startTestApp();
+    expect(await WebSocketClient.statusOfUpgrade(`${origin}/other`)).toBe(404);
+  });
+});
+
+async function slowestAcquire(url: string, count: number): Promise<number> {
+  let slowest = 0;
+  for (let n = 0; n < count; n++) {
+    const started = performance.now();
+    await acquireLock(url, `normal:${n}`, 'A');
+    slowest = Math.max(slowest, performance.now() - started);
+  }
+  return slowest;
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { startApp } from '../../src/app.js';
+import { readConfig } from '../../src/config.js';
+import { createLogger } from '../../src/observability/logger.js';
+import type { ManualTime } from './manual-time.js';
+import { temporaryDirectory } from './temporary-directory.js';
+
+export interface TestApp {
+  /** Of the GraphQL endpoint. */
+  readonly url: string;
+  /** `http://127.0.0.1:port`, without a path. */
+  readonly origin: string;
+  readonly databaseUrl: string;
+  /** What it logged so far, a line each. */
+  readonly logLines: readonly string[];
+  /** The value of a metric without labels, as the server tells it. */
+  metric(name: string): Promise<number>;
+  /** Ends it before the test does. */
+  close(): Promise<void>;
+}
+
+export interface TestAppOptions {
+  /** Variables of the environment that differ from their defaults. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Time that moves by hand; left out: the machine's. */
+  readonly time?: ManualTime;
+}
+
+/**
+ * The whole service on a real file and a free port. When the test is over it is closed; a watch or a socket that is then
+ * still open, though its client is gone, fails the test.
+ */
+export async function startTestApp({ env = {}, time }: TestAppOptions = {}): Promise<TestApp> {
+  const databaseUrl = env['DATABASE_URL'] ?? `file:${join(temporaryDirectory(), 'holdfast.db')}`;
+  const config = readConfig({ DATABASE_URL: databaseUrl, PORT: '0', ...env });
+  const logLines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => void logLines.push(line) });
+  const app = await startApp(config, time === undefined ? { logger } : { logger, time: time.cells });
+  const { origin } = new URL(app.url);
+  const metric = (name: string) => readMetric(origin, name);
+
+  let isClosed = false;
+  const close = async (): Promise<void> => {
+    isClosed = true;
+    await app.close();
+  };
+  onTestFinished(async () => {
+    if (isClosed) return;
+    try {
+      await expectNothingOpen(metric);
+    } finally {
+      await close();
+    }
+  });
+  return { url: app.url, origin, databaseUrl, logLines, metric, close };
+}
+
+async function readMetric(origin: string, name: string): Promise<number> {
+  const text = await (await fetch(`${origin}/metrics`, { headers: { connection: 'close' } })).text();
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+  if (line === undefined) throw new Error(`There is no metric ${name}`);
+  return Number(line.slice(name.length));
+}
+
+async function expectNothingOpen(metric: TestApp['metric']): Promise<void> {
+  // What a client closed a moment ago may still be on its way to the server.
+  await expect.poll(() => metric('holdfast_watchers'), { message: 'watches left open', timeout: 3_000 }).toBe(0);
+  await expect.poll(() => metric('holdfast_websockets'), { message: 'sockets left open', timeout: 3_000 }).toBe(0);
+}
