@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/server/operation-limits.js';
+import { startTestApp } from '../support/app.js';
+import { post, postBody, readAnswer } from '../support/http-client.js';
+
+const MUTATION = 'mutation { acquireLock(input: { resource: "job:1", owner: "A" }) { __typename } }';
+const HELD = '{ lock(resource: "job:1") { owner } }';
+const JSON_TYPE = { 'content-type': 'application/json' };
+const EVIL = 'https://evil.example';
+
+describe('a request that another site can make a browser send', () => {
+  const body = JSON.stringify({ query: MUTATION });
+  const form = new URLSearchParams({ query: MUTATION }).toString();
+  const multipart =
+    '--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n' +
+    `${body}\r\n--x\r\ncontent-disposition: form-data; name="map"\r\n\r\n{}\r\n--x--\r\n`;
+
+  test.each([
+    ['text', body, 'text/plain'],
+    ['text that claims to be JSON as well', body, 'text/plain; application/json'],
+    ['a form', form, 'application/x-www-form-urlencoded'],
+    ['a multipart form', multipart, 'multipart/form-data; boundary=x'],
+    ['a bare document', MUTATION, 'application/graphql'],
+    ['JSON of another encoding', body, 'application/json; charset=utf-16'],
+  ])('as %s changes nothing: 415', async (_, content, type) => {
+    const { url } = await startTestApp();
+    expect((await postBody(url, content, { 'content-type': type })).status).toBe(415);
+    expect((await post(url, HELD)).data).toEqual({ lock: null });
+  });
+
+  test('as a GET of a mutation changes nothing: 405', async () => {
+    const { url } = await startTestApp();
+    const response = await fetch(`${url}?query=${encodeURIComponent(MUTATION)}`);
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('POST');
+    expect((await readAnswer(response)).errors?.[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT' });
+    expect((await post(url, HELD)).data).toEqual({ lock: null });
+  });
+
+  test.each([EVIL, 'null'])('from the origin %s changes nothing, and is not echoed', async (origin) => {
+    const { url } = await startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } });
+    const { status, headers } = await post(url, MUTATION, {}, { origin });
+    expect(status).toBe(403);
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    expect((await post(url, HELD)).data).toEqual({ lock: null });
+  });
+});
+
+describe('a preflight', () => {
+  const ask = async (url: string, origin: string) =>
+    fetch(url, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' } });
+
+  test('of a foreign origin is refused', async () => {
+    const response = await ask((await startTestApp()).url, EVIL);
+    expect(response.status).toBe(403);
+    expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  test('of a listed origin is granted to it alone, without credentials', async () => {
+    const { url } = await startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } });
+    const { status, headers } = await ask(url, 'https://app.example');
+    expect(status).toBe(204);
+    expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    expect(headers.get('vary')).toBe('origin');
+  });
+});
+
+describe('a request', () => {
+  test('of a program, without an origin, is answered', async () => {
+    const { url } = await startTestApp();
+    expect((await post(url, MUTATION)).data).toEqual({ acquireLock: { __typename: 'LockAcquired' } });
+  });
+
+  test("of the server's own page is answered", async () => {
+    const { url, origin } = await startTestApp();
+    expect((await post(url, HELD, {}, { origin })).status).toBe(200);
+  });
+
+  test('of a query by GET is answered', async () => {
+    const { url } = await startTestApp();
+    const answer = await readAnswer(await fetch(`${url}?query=${encodeURIComponent(HELD)}`));
+    expect(answer.data).toEqual({ lock: null });
+  });
+
+  test.each([
+    ['as long as it says', { 'content-length': String(LIMITS.messageBytes + 1) }],
+    ['in chunks', {}],
+  ])('that is too large, %s, is refused: 413', async (title) => {
+    const { url } = await startTestApp();
+    const text = JSON.stringify({ query: `{ lock(resource: "${'x'.repeat(LIMITS.messageBytes)}") { id } }` });
+    const body = title === 'in chunks' ? new Blob([text]).stream() : text;
+    const response = await fetch(url, { method: 'POST', body, headers: JSON_TYPE, duplex: 'half' } as RequestInit);
+    expect(response.status).toBe(413);
+    expect((await readAnswer(response)).errors?.[0]?.extensions['code']).toBe('OPERATION_LIMIT_EXCEEDED');
+  });
+
+  test('of a batch is refused', async () => {
+    const { url } = await startTestApp();
+    const { status, errors } = await postBody(url, JSON.stringify([{ query: HELD }, { query: HELD }]), JSON_TYPE);
+    expect([status, errors?.[0]?.extensions['code']]).toEqual([400, 'BAD_USER_INPUT']);
+  });
+
+  test.each([
+    ['a syntax error', '{ lock(', {}, 'GRAPHQL_PARSE_FAILED'],
+    ['an unknown field', '{ nothing }', {}, 'GRAPHQL_VALIDATION_FAILED'],
+    ['an operation that is not there', '', {}, 'GRAPHQL_PARSE_FAILED'],
+    ['a variable that can not be read', 'query ($first: Int) { locks(first: $first) { totalCount } }', { first: 'x' }, 'BAD_USER_INPUT'],
+    ['a variable that is left out', 'query ($name: String!) { lock(resource: $name) { id } }', {}, 'BAD_USER_INPUT'],
+  ])('with %s says so by its code', async (_, query, variables, code) => {
+    const { url } = await startTestApp();
+    for (const [accept, status] of [['application/json', 200], ['application/graphql-response+json', 400]] as const) {
+      const answer = await post(url, query, variables, { accept });
+      expect([answer.status, answer.errors?.[0]?.extensions['code'], answer.data]).toEqual([status, code, undefined]);
+    }
+  });
+
+  test('with an unknown path is not found, in a few words', async () => {
+    const { origin } = await startTestApp();
+    for (const path of ['/', '/graphql/', '/graphqlx', '/health', '/favicon.ico']) {
+      const response = await fetch(`${origin}${path}`, { headers: { accept: 'text/html' } });
+      expect([path, response.status, await response.text()]).toEqual([path, 404, 'Not found\n']);
+    }
+  });
+
+  test('keeps a sane request id, and gets one where it has none', async () => {
+    const { url } = await startTestApp();
+    const idFor = async (given: string) => (await post(url, HELD, {}, { 'x-request-id': given })).headers.get('x-request-id');
+    expect(await idFor('trace-1:2')).toBe('trace-1:2');
+    expect(await idFor('"quoted" and long')).toMatch(/^[\da-f-]{36}$/);
+  });
+
+  test('gets no page to sniff or to frame', async () => {
+    const { headers } = await post((await startTestApp()).url, HELD);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  });
+});
+
+describe('a switch', () => {
+  test('for introspection that is off hides the schema, and leaves __typename', async () => {
+    const { url } = await startTestApp({ env: { INTROSPECTION: 'false' } });
+    const { errors } = await post(url, '{ __schema { types { name } } }');
+    expect(errors?.[0]?.extensions['code']).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect((await post(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+  });
+
+  test('for GraphiQL that is off leaves no page', async () => {
+    const { url } = await startTestApp({ env: { GRAPHIQL: 'false' } });
+    const response = await fetch(url, { headers: { accept: 'text/html' } });
+    expect(response.status).not.toBe(200);
+    expect(await response.text()).not.toContain('<html');
+  });
+
+  test('for GraphiQL that is on gives a page, zipped, which is not sent twice', async () => {
+    const { url } = await startTestApp();
+    const first = await fetch(url, { headers: { accept: 'text/html,*/*' } });
+    expect([first.status, first.headers.get('content-encoding')]).toEqual([200, 'gzip']);
+    expect(await first.text()).toContain('<title>Holdfast</title>');
+    const again = await fetch(url, { headers: { accept: 'text/html,*/*', 'if-none-match': first.headers.get('etag') ?? '' } });
+    expect(again.status).toBe(304);
+  });
+});
