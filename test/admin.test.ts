@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { clockOf, databaseAndBackup, migratedDatabase } from './support/sqlite-files.js';
+
+const ADMIN = new URL('../dist/admin.js', import.meta.url).pathname;
+
+const admin = (databaseUrl: string, ...args: string[]) =>
+  spawnSync(process.execPath, [ADMIN, ...args], { env: { ...process.env, DATABASE_URL: databaseUrl }, encoding: 'utf8' });
+
+describe('the commands of an administrator', () => {
+  test('back up and restore, and say what they did', async () => {
+    const { path, backup } = await databaseAndBackup();
+    const file = `${backup}.new`;
+    expect(admin(`file:${path}`, 'backup', file)).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: expect.stringContaining(`Backed up ${path} to ${file}`) as string,
+    });
+    const restored = admin(`file:${path}`, 'restore', file);
+    expect(restored).toMatchObject({ status: 0, stderr: '' });
+    expect(restored.stdout).toContain(`Restored ${path} from ${file}: revision 1000000000900, log ${clockOf(path).logId}\n`);
+    const kept = /The replaced database is kept as (.*)\n/.exec(restored.stdout)?.[1] ?? '';
+    expect(existsSync(kept)).toBe(true);
+  });
+
+  test('that fail answer 1 and one line', async () => {
+    const path = await migratedDatabase();
+    const missing = join(dirname(path), 'missing.db');
+    expect(admin(`file:${path}`, 'restore', missing)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: `There is no backup ${missing}\n`,
+    });
+  });
+
+  test('for PostgreSQL point to its own tool', () => {
+    expect(admin('postgresql://localhost/holdfast', 'backup', 'file')).toMatchObject({
+      status: 1,
+      stderr: 'Back up a PostgreSQL database with pg_dump\n',
+    });
+  });
+
+  test.each([[[]], [['backup']], [['restore']], [['erase', 'file']], [['backup', 'one', 'two']]])(
+    'given %j answer 2 and the usage',
+    (args) => {
+      expect(admin('file:./holdfast.db', ...args)).toMatchObject({
+        status: 2,
+        stdout: '',
+        stderr: expect.stringContaining('npm run backup -- FILE') as string,
+      });
+    },
+  );
+});
