@@ -3,66 +3,117 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-const ACQUIRE = `# Takes the lock, or says who has it. Run it twice with another owner to see a Conflict.
-mutation Acquire($input: AcquireLockInput!) {
-  acquireLock(input: $input) {
+/*
+ * Arguments are literals: the editor shows no variables for the first tab when the page is opened for the first time.
+ * Lines fit into the editor of a window of usual width.
+ */
+const ACQUIRE = `# Takes the lock, or says who has it.
+# Run it again as another owner to see a Conflict.
+mutation Acquire {
+  acquireLock(
+    input: {
+      resource: "job:42"
+      owner: "worker-1"
+      ttlMs: 60000
+    }
+  ) {
     __typename
     ... on LockAcquired {
       reacquired
-      lock { resource owner fencingToken expiresAt remainingMs }
+      lock {
+        resource
+        owner
+        fencingToken
+        expiresAt
+        remainingMs
+      }
     }
-    ... on Conflict { message reason retryAfterMs current { owner expiresAt } }
+    ... on Conflict {
+      message
+      reason
+      retryAfterMs
+    }
   }
 }`;
 
-const LOOK = `# One lock, the locks that are held, and what happened lately.
+const LOOK = `# One lock, the locks that are held now,
+# and what happened lately, newest first.
 query Look {
-  lock(resource: "job:42") { owner fencingToken acquiredAt expiresAt remainingMs metadata }
+  lock(resource: "job:42") {
+    owner
+    fencingToken
+    acquiredAt
+    remainingMs
+  }
   locks(filter: { prefix: "job:" }, first: 10) {
     totalCount
     edges { node { resource owner expiresAt } }
   }
   lockEvents(first: 10) {
-    edges { node { revision type at resource owner fencingToken } }
+    edges { node { revision type at resource owner } }
   }
 }`;
 
-const WATCH = `# Changes as they happen, beginning with what is held.
-# Changing tabs here stops it: leave it running, open this page in a second browser window and acquire there.
+const WATCH = `# Changes as they happen; first, what is held.
+#
+# Changing tabs stops this: leave it running, open
+# this page in a second browser window, acquire there.
 subscription Watch {
   lockChanges(filter: { prefix: "job:" }) {
     __typename
-    ... on LockSnapshot { revision reason complete locks { resource owner fencingToken expiresAt } }
-    ... on LockEvent { revision type at resource owner fencingToken }
+    ... on LockSnapshot {
+      revision
+      reason
+      complete
+      locks { resource owner fencingToken expiresAt }
+    }
+    ... on LockEvent {
+      revision
+      type
+      at
+      resource
+      owner
+      fencingToken
+    }
     ... on LockBookmark { revision }
   }
 }`;
 
-const RENEW = `# Holds the lock for longer, from now on. The fencing token stays.
-mutation Renew($input: RenewLockInput!) {
-  renewLock(input: $input) {
+const RENEW = `# Holds the lock for longer, from now on.
+# The fencing token stays.
+mutation Renew {
+  renewLock(
+    input: {
+      resource: "job:42"
+      owner: "worker-1"
+      ttlMs: 120000
+    }
+  ) {
     __typename
-    ... on LockRenewed { lock { fencingToken expiresAt remainingMs } }
+    ... on LockRenewed {
+      lock { fencingToken expiresAt remainingMs }
+    }
     ... on LockError { message resource }
   }
 }`;
 
 const RELEASE = `# Gives the lock back. Only its owner can.
-mutation Release($input: ReleaseLockInput!) {
-  releaseLock(input: $input) {
+mutation Release {
+  releaseLock(
+    input: { resource: "job:42", owner: "worker-1" }
+  ) {
     __typename
-    ... on LockReleased { resource fencingToken releasedAt revision }
+    ... on LockReleased {
+      resource
+      fencingToken
+      releasedAt
+      revision
+    }
     ... on LockError { message resource }
   }
 }`;
 
-const TABS = [
-  tab(ACQUIRE, { resource: 'job:42', owner: 'worker-1', ttlMs: 60_000 }),
-  tab(LOOK),
-  tab(WATCH),
-  tab(RENEW, { resource: 'job:42', owner: 'worker-1', ttlMs: 120_000 }),
-  tab(RELEASE, { resource: 'job:42', owner: 'worker-1' }),
-];
+const TABS = [ACQUIRE, LOOK, WATCH, RENEW, RELEASE].map((query) => ({ query }));
 
 /** The page of GraphiQL: all of it in one file of several MB, so that it works without the internet. */
 export class GraphiqlPage {
@@ -129,8 +180,4 @@ function contentPolicy(html: string): string {
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('base64');
-}
-
-function tab(query: string, input?: object) {
-  return { query, variables: input === undefined ? '{}' : JSON.stringify({ input }, null, 2) };
 }

@@ -1,0 +1,169 @@
+import { join } from 'node:path';
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.js';
+import { ACQUIRE, post } from '../support/http-client.js';
+import { failToStart, startServerProcess } from '../support/server-process.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { WebSocketClient } from '../support/websocket-client.js';
+
+const WATCH = 'subscription { lockChanges(filter: { prefix: "watched:" }) { __typename } }';
+
+const newDatabase = () => `file:${join(temporaryDirectory(), 'holdfast.db')}`;
+
+/** Reads a stream of events until its connection ends, in whatever way. */
+async function readStream(url: string): Promise<{ text: string; cutOff: boolean }> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
+    body: JSON.stringify({ query: WATCH }),
+  });
+  let text = '';
+  try {
+    for await (const chunk of response.body ?? []) text += new TextDecoder().decode(chunk as Uint8Array);
+    return { text, cutOff: false };
+  } catch {
+    return { text, cutOff: true };
+  }
+}
+
+/** Acquires fresh names, 50 a second, until told to stop: the names that were answered with a lock, and those cut off. */
+function acquireSteadily(url: string) {
+  const agent = new Agent({ keepAlive: true });
+  const acquired: string[] = [];
+  const cutOff: string[] = [];
+  let isStopped = false;
+  const acquireOne = (resource: string) =>
+    new Promise<void>((resolve) => {
+      const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('error', () => {
+          cutOff.push(resource);
+          resolve();
+        });
+        response.on('end', () => {
+          if (text.includes('"LockAcquired"')) acquired.push(resource);
+          resolve();
+        });
+      });
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ECONNRESET') cutOff.push(resource);
+        resolve();
+      });
+      sent.end(JSON.stringify({ query: ACQUIRE, variables: { input: { resource, owner: 'A' } } }));
+    });
+  const loop = (async () => {
+    const underWay: Promise<void>[] = [];
+    for (let n = 0; !isStopped; n++) {
+      underWay.push(acquireOne(`fresh:${n}`));
+      await sleep(20);
+    }
+    await Promise.all(underWay);
+    agent.destroy();
+  })();
+  return {
+    acquired,
+    cutOff,
+    stop: async () => {
+      isStopped = true;
+      await loop;
+    },
+  };
+}
+
+describe('a server that gets SIGTERM', () => {
+  test('answers what is under way, ends streams as going away, refuses what is new, and exits with 0', async () => {
+    const databaseUrl = newDatabase();
+    const server = await startServerProcess({ DATABASE_URL: databaseUrl });
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => WebSocketClient.open(server.url)));
+    for (const socket of sockets) {
+      socket.subscribe('w', WATCH);
+      await socket.expect('next');
+    }
+    const streams = Array.from({ length: 5 }, () => readStream(server.url));
+    const load = acquireSteadily(server.url);
+    await sleep(500);
+
+    const signalled = performance.now();
+    server.process.kill('SIGTERM');
+    const ends = await Promise.all(sockets.map(async (socket) => [await socket.closed, await allTypes(socket)] as const));
+    for (const [close, types] of ends) {
+      expect(close.code).toBe(1001);
+      expect(types).not.toContain('complete');
+    }
+    for (const { text, cutOff } of await Promise.all(streams)) {
+      expect(text).toContain('LockSnapshot');
+      expect(text).not.toContain('complete');
+      expect(cutOff).toBe(true);
+    }
+    expect(await server.exited).toBe(0);
+    expect(performance.now() - signalled).toBeLessThan(10_000);
+    await expect(fetch(server.url.replace('/graphql', '/health/live'))).rejects.toThrow();
+    await load.stop();
+
+    expect(load.acquired.length).toBeGreaterThan(10);
+    expect(load.cutOff).toEqual([]);
+    expect(await heldFreshNames(databaseUrl)).toEqual(load.acquired.toSorted());
+  });
+
+  test('twice ends at once', async () => {
+    const server = await startServerProcess({ DATABASE_URL: newDatabase() });
+    // A request whose body never comes: the first signal waits for it.
+    const slow = request(server.url, { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': '100' } });
+    slow.on('error', () => undefined);
+    slow.write('{');
+    await sleep(200);
+    server.process.kill('SIGTERM');
+    await sleep(200);
+    server.process.kill('SIGTERM');
+    expect(await server.exited).toBe(143);
+  });
+
+  test('starts again on its database, with the locks it left', async () => {
+    const databaseUrl = newDatabase();
+    const first = await startServerProcess({ DATABASE_URL: databaseUrl });
+    await post(first.url, ACQUIRE, { input: { resource: 'fresh:1', owner: 'A' } });
+    first.process.kill('SIGINT');
+    expect(await first.exited).toBe(0);
+    const second = await startServerProcess({ DATABASE_URL: databaseUrl });
+    expect((await post(second.url, '{ lock(resource: "fresh:1") { owner fencingToken } }')).data).toEqual({
+      lock: { owner: 'A', fencingToken: '1' },
+    });
+  });
+});
+
+describe('a start that can not succeed', () => {
+  test('of wrong variables says one line for each, and exits with 1', async () => {
+    const { code, text } = await failToStart({ PORT: 'x', MAX_TTL_MS: '0' });
+    expect([code, text.split('\n').length]).toEqual([1, 3]);
+    expect(text).toMatch(/^PORT="x": .*\nMAX_TTL_MS="0": .*\n$/);
+  });
+
+  test('of a database that can not be opened says so in one line', async () => {
+    const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: 'file:/nowhere/at/all/holdfast.db' });
+    expect(code).toBe(1);
+    expect(text).toMatch(/^[^\n]*\/nowhere\/at\/all[^\n]*\n$/);
+  });
+
+  test('of a port that is taken says so in one line', async () => {
+    const { origin } = await startTestApp();
+    const { port } = new URL(origin);
+    const { code, text } = await failToStart({ PORT: port, DATABASE_URL: newDatabase() });
+    expect([code, text]).toEqual([1, `PORT=${port}: another program listens there already\n`]);
+  });
+});
+
+async function allTypes(socket: WebSocketClient): Promise<string[]> {
+  const types: string[] = [];
+  for await (const { type } of socket) types.push(type);
+  return types;
+}
+
+async function heldFreshNames(databaseUrl: string): Promise<string[]> {
+  const { url } = await startTestApp({ env: { DATABASE_URL: databaseUrl } });
+  const { data } = await post(url, '{ locks(filter: { prefix: "fresh:" }, first: 500) { edges { node { resource } } } }');
+  const edges = (data?.['locks'] as { edges: { node: { resource: string } }[] }).edges;
+  return edges.map(({ node }) => node.resource).toSorted();
+}
