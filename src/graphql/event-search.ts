@@ -21,11 +21,14 @@ export interface Revisions {
   readonly to: bigint;
 }
 
+/** How many segments the first query looks through: enough for a page of a filter that admits most. */
+const FIRST_STEP = 4n;
+
 /**
- * The segments that one query looks through. A search that finds little reads all events of them in one go, and on SQLite
- * nothing else runs meanwhile: that bounds a step to about 20 ms.
+ * A query that finds little reads all events it looks through, and on SQLite nothing else runs meanwhile. So a search
+ * takes steps that grow while they are quick, and shrink when one takes longer than this.
  */
-const SEGMENTS_PER_STEP = 16n;
+const STEP_MS = 10;
 
 /** The newest events within the revisions that the filter admits, newest first, or the oldest ones, oldest first; at most `limit`. */
 export async function searchEvents(
@@ -36,34 +39,36 @@ export async function searchEvents(
   oldestFirst: boolean,
 ): Promise<readonly LockEventRow[]> {
   // A token has an index of its own, and few events.
-  if (filter.fencingToken !== null) return findEvents(prisma, filter, revisions, false, limit, oldestFirst);
+  if (filter.fencingToken !== null) return findEvents(prisma, filter, revisions, limit, oldestFirst);
 
   const found: LockEventRow[] = [];
-  for (const step of stepsThrough(revisions, oldestFirst)) {
-    found.push(...(await findEvents(prisma, filter, step, true, limit - found.length, oldestFirst)));
+  let segments = FIRST_STEP;
+  for (let rest = revisions; rest.from <= rest.to;) {
+    const step = firstStep(rest, segments, oldestFirst);
+    const startedAt = performance.now();
+    found.push(...(await findEvents(prisma, filter, step, limit - found.length, oldestFirst)));
     if (found.length >= limit) break;
     if (!oldestFirst && filter.since !== null && (await isWrittenBefore(prisma, step.from, filter.since))) break;
+    segments = performance.now() - startedAt < STEP_MS ? segments * 2n : segments / 2n || 1n;
+    rest = oldestFirst ? { from: step.to + 1n, to: rest.to } : { from: rest.from, to: step.from - 1n };
   }
   return found;
 }
 
-/** Cuts the revisions where segments begin. */
-function* stepsThrough({ from, to }: Revisions, oldestFirst: boolean): Generator<Revisions> {
-  const stepOf = (revision: bigint) => segmentOf(revision) / SEGMENTS_PER_STEP;
-  const count = stepOf(to) - stepOf(from);
-  for (let n = 0n; n <= count && from <= to; n++) {
-    const step = oldestFirst ? stepOf(from) + n : stepOf(to) - n;
-    const first = step * SEGMENTS_PER_STEP * SEGMENT_REVISIONS;
-    const last = first + SEGMENTS_PER_STEP * SEGMENT_REVISIONS - 1n;
-    yield { from: first > from ? first : from, to: last < to ? last : to };
+/** At most so many segments, from the end at which the search begins. */
+function firstStep({ from, to }: Revisions, segments: bigint, oldestFirst: boolean): Revisions {
+  if (oldestFirst) {
+    const last = (segmentOf(from) + segments) * SEGMENT_REVISIONS - 1n;
+    return { from, to: last < to ? last : to };
   }
+  const first = (segmentOf(to) + 1n - segments) * SEGMENT_REVISIONS;
+  return { from: first > from ? first : from, to };
 }
 
 function findEvents(
   prisma: PrismaReader,
   filter: EventFilter,
   revisions: Revisions,
-  bySegment: boolean,
   limit: number,
   oldestFirst: boolean,
 ): Promise<LockEventRow[]> {
@@ -71,8 +76,9 @@ function findEvents(
   const where: Prisma.LockEventWhereInput = { ...admittedBy(filter), revision: { gte: revisions.from, lte: revisions.to } };
   // Where names are asked for, the indexes of them begin with the segment: a list of segments is what lets them be used,
   // and the order by segment first is the order by revision.
-  const named = filter.resource !== null || filter.owner !== null || Boolean(filter.prefix);
-  if (!bySegment || !named) return prisma.lockEvent.findMany({ where, orderBy: { revision: direction }, take: limit });
+  const isNamed = filter.resource !== null || filter.owner !== null || Boolean(filter.prefix);
+  if (!isNamed || filter.fencingToken !== null)
+    return prisma.lockEvent.findMany({ where, orderBy: { revision: direction }, take: limit });
   return prisma.lockEvent.findMany({
     where: { ...where, segment: { in: segmentsOf(revisions) } },
     orderBy: [{ segment: direction }, { revision: direction }],

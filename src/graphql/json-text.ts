@@ -10,14 +10,15 @@ const NUL_OR_LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\u(?:0000|d)/u;
 
 /** The value as JSON text; null where it is no JSON value that can be stored. */
 export function toJsonText(value: unknown): string | null {
-  let text: string | undefined;
+  // Its type leaves out that there is no text for undefined.
+  let text: unknown;
   try {
     text = JSON.stringify(value, refuseNonFinite);
   } catch {
     // A number that is not finite, or more levels than the stack holds.
     return null;
   }
-  if (text === undefined || Buffer.byteLength(text) > MAX_JSON_BYTES || NUL_OR_LONE_SURROGATE.test(text)) return null;
+  if (typeof text !== 'string' || Buffer.byteLength(text) > MAX_JSON_BYTES || NUL_OR_LONE_SURROGATE.test(text)) return null;
   return text;
 }
 

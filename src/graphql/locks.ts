@@ -1,11 +1,12 @@
 import type { LockSelector } from '../store/lock-store.js';
 import { builder } from './builder.js';
 import type { GraphQLContext } from './context.js';
+import { countLocks } from './count-locks.js';
 import { selectorInput } from './inputs.js';
 import { LockRef } from './lock.js';
 import type { LockRow } from './lock-row.js';
 import { byExpiry, readLocksByExpiry } from './locks-by-expiry.js';
-import { admittedBy, byName, readLocksByName } from './locks-by-name.js';
+import { byName, readLocksByName } from './locks-by-name.js';
 import { readPage, readPageArgs, type Page, type PageArgs } from './pagination.js';
 
 const LockFilter = builder.inputType('LockFilter', {
@@ -47,7 +48,7 @@ builder.queryField('locks', (t) =>
       fields: (connection) => ({
         totalCount: connection.int({
           description: 'How many locks the filter admits, on all pages together.',
-          resolve: ({ selector }, _args, context) => countLocks(selector, context),
+          resolve: async ({ selector }, _args, { prisma, now }) => countLocks(prisma, selector, await now()),
         }),
         revision: connection.field({
           type: 'BigInt',
@@ -69,9 +70,4 @@ function pageByName(args: PageArgs, selector: LockSelector): (context: GraphQLCo
 function pageByExpiry(args: PageArgs, selector: LockSelector): (context: GraphQLContext) => Promise<Page<LockRow>> {
   const request = readPageArgs(args, byExpiry);
   return async ({ prisma, now }) => readPage(request, byExpiry, await readLocksByExpiry(prisma, selector, await now()));
-}
-
-async function countLocks(selector: LockSelector, { engine, prisma, now }: GraphQLContext): Promise<number> {
-  if (selector.owner === null && !selector.prefix) return engine.countHeld();
-  return prisma.distributedLock.count({ where: { ...admittedBy(selector), expiresAt: { gt: await now() } } });
 }
