@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils';
+import { isDriverAdapterError, type SqlDriverAdapter } from '@prisma/driver-adapter-utils';
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { providerOf, sqlitePath } from './database-url.js';
 import { driverMessage, type EngineConnection, type MigrationConnection } from './migrations/connection.js';
@@ -34,12 +34,8 @@ export async function applyMigrations(databaseUrl: string, root: string = MIGRAT
     try {
       return await bringUpToDate(connection, migrations);
     } catch (error) {
-      if (!connection.isBusy(error)) throw error;
-      if (Date.now() >= deadline) {
-        throw new UnusableDatabase('IN_USE', 'The database is held by another process that does not let go of it', {
-          cause: error,
-        });
-      }
+      const isBusy = connection.isBusy(error);
+      if (!isBusy || Date.now() >= deadline) throw explained(error, isBusy);
     } finally {
       await connection.close();
     }
@@ -87,7 +83,7 @@ async function applyPending(
     const filters = { externalTables: [], externalEnums: [] };
     return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames;
   } catch (error) {
-    throw asUnusable(error, failures[0] ?? error);
+    throw migrationFailed(error, failures[0] ?? error);
   } finally {
     engine.free();
   }
@@ -116,7 +112,15 @@ function connectionFactory(connection: EngineConnection, failures: unknown[]): P
   };
 }
 
-function asUnusable(error: unknown, cause: unknown): UnusableDatabase {
+/** The database's own errors in one sentence; whatever else went wrong is said already, or a fault of ours. */
+function explained(error: unknown, isBusy: boolean): unknown {
+  if (!isDriverAdapterError(error)) return error;
+  return isBusy
+    ? new UnusableDatabase('IN_USE', 'The database is held by another process that does not let go of it', { cause: error })
+    : new UnusableDatabase('INACCESSIBLE', `The database can't be used: ${driverMessage(error)}`, { cause: error });
+}
+
+function migrationFailed(error: unknown, cause: unknown): UnusableDatabase {
   if ((error as { code?: string }).code === SCHEMA_NOT_EMPTY) {
     return new UnusableDatabase('FOREIGN', 'The database holds tables of something else than Holdfast: name an empty one', {
       cause,

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
@@ -183,6 +183,15 @@ describe('a start on what can be no database of ours', () => {
     await expect(applyMigrations(url)).rejects.toMatchObject({
       reason: 'FOREIGN',
       message: `The file ${path} is not a SQLite database`,
+    });
+  });
+
+  test('refuses a file that is damaged, in one line', async () => {
+    const { path, url } = await migrated();
+    truncateSync(path, 6000);
+    await expect(applyMigrations(url)).rejects.toMatchObject({
+      reason: 'INACCESSIBLE',
+      message: "The database can't be used: database disk image is malformed",
     });
   });
 

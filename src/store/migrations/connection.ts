@@ -51,6 +51,11 @@ export async function run(connection: SqlQueryable, sql: string): Promise<unknow
   return (await connection.queryRaw({ sql, args: [], argTypes: [] })).rows;
 }
 
+/** Whether the database failed with that code, or with one that begins with it. */
+export function failedWith(error: unknown, code: string): boolean {
+  return isDriverAdapterError(error) && error.cause.originalCode?.startsWith(code) === true;
+}
+
 /** What the database said, where the error comes from it. */
 export function driverMessage(error: unknown): string {
   if (isDriverAdapterError(error) && error.cause.originalMessage !== undefined) return error.cause.originalMessage;

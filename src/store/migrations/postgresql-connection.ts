@@ -1,10 +1,12 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, Transaction } from '@prisma/driver-adapter-utils';
 import { UnusableDatabase } from '../unusable-database.js';
-import { driverMessage, readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
+import { driverMessage, failedWith, readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
 
 /** The key of the advisory lock that Prisma's engine takes for migrations: so its CLI and this keep each other out. */
 const MIGRATION_LOCK = 72707369;
+
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** How long a starting instance waits for another one's migrations. */
 const LOCK_WAIT_MS = 60_000;
@@ -33,14 +35,12 @@ function connectionInTransaction(adapter: SqlDriverAdapter, transaction: Transac
       await run(transaction, 'COMMIT');
     },
     close: async () => {
-      try {
-        await run(transaction, 'ROLLBACK');
-      } finally {
-        await transaction.rollback();
-        await adapter.dispose();
-      }
+      // Where it fails the connection is broken, and nothing is left to undo.
+      await run(transaction, 'ROLLBACK').catch(() => undefined);
+      await transaction.rollback();
+      await adapter.dispose();
     },
-    isBusy: () => false,
+    isBusy: (error) => failedWith(error, LOCK_NOT_AVAILABLE),
   };
 }
 

@@ -1,8 +1,8 @@
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3';
-import { isDriverAdapterError, type SqlDriverAdapter } from '@prisma/driver-adapter-utils';
+import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils';
 import { checkSqliteFile } from '../database-url.js';
 import { UnusableDatabase } from '../unusable-database.js';
-import { readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
+import { failedWith, readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
 
 /** The engine's own way to keep others out. It would also keep out the instances that serve on this file right now. */
 const ENGINE_LOCK = 'PRAGMA main.locking_mode=EXCLUSIVE';
@@ -20,7 +20,7 @@ export async function openSqliteConnection(path: string): Promise<MigrationConne
     begin: () => begin(adapter, path),
     commit: () => adapter.executeScript('COMMIT'),
     close: () => adapter.dispose(),
-    isBusy,
+    isBusy: (error) => failedWith(error, 'SQLITE_BUSY'),
   };
 }
 
@@ -29,7 +29,7 @@ async function records(adapter: SqlDriverAdapter, path: string) {
     const tables = await run(adapter, `SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_prisma_migrations'`);
     return tables.length === 0 ? [] : await readRecords(adapter);
   } catch (error) {
-    if (!causedBy(error, 'SQLITE_NOTADB')) throw error;
+    if (!failedWith(error, 'SQLITE_NOTADB')) throw error;
     throw new UnusableDatabase('FOREIGN', `The file ${path} is not a SQLite database`, { cause: error });
   }
 }
@@ -54,13 +54,4 @@ function engineConnection(adapter: SqlDriverAdapter): EngineConnection {
     executeRaw: (query) => (query.sql === ENGINE_LOCK ? Promise.resolve(0) : adapter.executeRaw(query)),
     executeScript: (script) => adapter.executeScript(script.replace(OWN_TRANSACTION, '')),
   };
-}
-
-function isBusy(error: unknown): boolean {
-  return causedBy(error, 'SQLITE_BUSY');
-}
-
-/** Whether SQLite failed with that code, or with one of its extended forms. */
-function causedBy(error: unknown, code: string): boolean {
-  return isDriverAdapterError(error) && error.cause.originalCode?.startsWith(code) === true;
 }
