@@ -145,6 +145,12 @@ export class GraphiqlPage {
   }
 }
 
+/**
+ * GraphiQL leaves the tabs of a first visit with a stale shift, and lets it take effect on the tab that gets the focus:
+ * so the tab jumps away from under the pointer, and the click is lost.
+ */
+const KEEP_TABS_IN_PLACE = '<style>.graphiql-tab { transform: none !important; }</style>';
+
 interface Page {
   readonly plain: Buffer;
   readonly zipped: Buffer;
@@ -154,7 +160,8 @@ interface Page {
 
 async function renderPage(endpoint: string): Promise<Page> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const html = renderGraphiQL({ endpoint, title: 'Holdfast', subscriptionsProtocol: 'WS', defaultTabs: TABS });
+  const options = { endpoint, title: 'Holdfast', subscriptionsProtocol: 'WS', defaultTabs: TABS } as const;
+  const html = renderGraphiQL(options).replace('</head>', `${KEEP_TABS_IN_PLACE}</head>`);
   const plain = Buffer.from(html);
   const digest = sha256(html);
   return { plain, zipped: await promisify(gzip)(plain), etag: `"${digest}"`, policy: contentPolicy(html) };
