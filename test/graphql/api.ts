@@ -1,0 +1,81 @@
+import { execute, parse, subscribe, validate, type ExecutionResult, type GraphQLError } from 'graphql';
+import { expect, onTestFinished } from 'vitest';
+import { createContext, type Services } from '../../src/graphql/context.js';
+import { presentError } from '../../src/graphql/errors.js';
+import { schema } from '../../src/graphql/schema.js';
+import { openPrismaClient } from '../../src/store/prisma-clients.js';
+import { startEngine, type EngineFixture } from '../support/engine.js';
+
+export const LIMITS = { defaultTtlMs: 30_000, maxTtlMs: 86_400_000, retryWindowMs: 600_000 };
+
+/** What an operation answered; data is loosely typed, as a client without generated types sees it. */
+export interface Answer {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly data: any;
+  readonly errors: readonly GraphQLError[];
+}
+
+export interface Api extends EngineFixture {
+  readonly services: Services;
+  run(document: string, variables?: Record<string, unknown>): Promise<Answer>;
+  /** Subscribes; a refusal is an answer. */
+  watch(document: string, variables?: Record<string, unknown>): Promise<AsyncGenerator<ExecutionResult> | Answer>;
+}
+
+/** The API on a real engine and a real file, without a transport; closed when the test is over. */
+export async function startApi(): Promise<Api> {
+  const fixture = await startEngine();
+  const prisma = await openPrismaClient(`file:${fixture.file}`);
+  onTestFinished(() => prisma.$disconnect());
+  const services: Services = { engine: fixture.engine, prisma, limits: LIMITS, version: '1.2.3' };
+
+  const prepare = (text: string, variableValues: Record<string, unknown>) => {
+    const document = parse(text);
+    return { schema, document, variableValues, contextValue: createContext(services), errors: validate(schema, document) };
+  };
+  return {
+    ...fixture,
+    services,
+    run: async (text, variables = {}) => {
+      const { errors, ...args } = prepare(text, variables);
+      return answer(errors.length > 0 ? { errors } : await execute(args));
+    },
+    watch: async (text, variables = {}) => {
+      const { errors, ...args } = prepare(text, variables);
+      const stream = errors.length > 0 ? { errors } : await subscribe(args);
+      return Symbol.asyncIterator in stream ? stream : answer(stream);
+    },
+  };
+}
+
+function answer({ data, errors = [] }: ExecutionResult): Answer {
+  return { data, errors: errors.map((error) => presentError(error, failOnFault)) };
+}
+
+function failOnFault(fault: unknown): never {
+  throw fault;
+}
+
+/** The answer's data, where nothing went wrong. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export function dataOf({ data, errors }: Answer): any {
+  expect(errors).toEqual([]);
+  return data;
+}
+
+export function expectBadInput({ errors }: Answer, argument: string, message: RegExp = /./): void {
+  expect(errors.map(({ extensions }) => extensions)).toEqual([{ code: 'BAD_USER_INPUT', argument }]);
+  expect(errors[0]?.message).toMatch(message);
+}
+
+const REFUSAL =
+  '... on LockError { message resource } ... on Forbidden { current { owner } } ... on Conflict { reason retryAfterMs current { owner fencingToken } }';
+
+export const ACQUIRE = `mutation ($input: AcquireLockInput!) { acquireLock(input: $input) { __typename
+  ... on LockAcquired { reacquired lock { id resource owner fencingToken revision acquiredAt expiresAt remainingMs metadata } } ${REFUSAL.replace('... on Forbidden { current { owner } }', '')} } }`;
+
+export const RELEASE = `mutation ($input: ReleaseLockInput!) { releaseLock(input: $input) { __typename
+  ... on LockReleased { lockId resource fencingToken releasedAt revision } ${REFUSAL} } }`;
+
+export const RENEW = `mutation ($input: RenewLockInput!) { renewLock(input: $input) { __typename
+  ... on LockRenewed { lock { fencingToken revision acquiredAt expiresAt remainingMs } } ${REFUSAL.replace('... on Forbidden { current { owner } }', '')} } }`;
