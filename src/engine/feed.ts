@@ -2,7 +2,7 @@ import type { LockEvent } from '../locks/events.js';
 import type { CommittedGroup, LockSelector, LockStore, LogHead } from '../store/lock-store.js';
 import type { EngineObserver } from './observer.js';
 import type { WatchRequest } from './watch.js';
-import { Watcher } from './watcher.js';
+import { Watcher, type WatcherFeed } from './watcher.js';
 
 const ALL: LockSelector = { resource: null, prefix: null, owner: null };
 const PAGE_EVENTS = 1000;
@@ -11,7 +11,7 @@ const PAGE_EVENTS = 1000;
  * The log, as it grows: every event once, in revision order, to every watcher that asks for it. Groups of this
  * instance come straight from the writer; whatever is missing between them is read from the log.
  */
-export class Feed {
+export class Feed implements WatcherFeed {
   readonly #store: LockStore;
   readonly #observer: EngineObserver;
   readonly #bookmarkMs: number;
@@ -32,7 +32,6 @@ export class Feed {
     this.#last = head.revision;
   }
 
-  /** The revision up to which live watchers have been told everything. */
   get last(): bigint {
     return this.#last;
   }
@@ -50,7 +49,6 @@ export class Feed {
     return watcher;
   }
 
-  /** Forgets a watcher that has ended. */
   remove(watcher: Watcher): void {
     if (!this.#watchers.delete(watcher)) return;
     const { resource } = watcher.request.selector;

@@ -1,6 +1,5 @@
 import type { LockEvent } from '../locks/events.js';
 import type { LockStore } from '../store/lock-store.js';
-import type { Feed } from './feed.js';
 import { admits } from './selector.js';
 import type { SnapshotReason, WatchItem, WatchRequest } from './watch.js';
 
@@ -9,6 +8,16 @@ const QUEUE_EVENTS = 256;
 const PAGE_EVENTS = 500;
 const SNAPSHOT_PART_LOCKS = 500;
 
+/** What a watcher knows of the feed. */
+export interface WatcherFeed {
+  /** Which history it tells. */
+  readonly logId: string;
+  /** The revision up to which live watchers have been told everything. */
+  readonly last: bigint;
+  /** Forgets a watcher that has ended. */
+  remove(watcher: Watcher): void;
+}
+
 /**
  * One reader of the log. It is either live, and then the feed offers it each new event, or behind, and then it reads the
  * log from its own position. It turns live in the very moment in which its position has reached the feed's, so that
@@ -16,7 +25,7 @@ const SNAPSHOT_PART_LOCKS = 500;
  */
 export class Watcher implements AsyncIterableIterator<WatchItem> {
   readonly request: WatchRequest;
-  readonly #feed: Feed;
+  readonly #feed: WatcherFeed;
   readonly #store: LockStore;
   readonly #bookmarkMs: number;
   readonly #items: AsyncGenerator<WatchItem>;
@@ -28,7 +37,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
   #wakeUp: (() => void) | null = null;
   #hasEnded = false;
 
-  constructor(feed: Feed, store: LockStore, request: WatchRequest, bookmarkMs: number) {
+  constructor(feed: WatcherFeed, store: LockStore, request: WatchRequest, bookmarkMs: number) {
     this.request = request;
     this.#feed = feed;
     this.#store = store;

@@ -1,0 +1,52 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+export interface ServerProcess {
+  /** Of the GraphQL endpoint. */
+  readonly url: URL;
+  /** Resident memory in MB. */
+  residentMb(): number;
+  stop(): Promise<void>;
+}
+
+/** The service as `npm start` runs it, on that database file. */
+export function startHoldfast(file: string): Promise<ServerProcess> {
+  return start([fromRoot('dist/main.js')], { DATABASE_URL: `file:${file}`, PORT: '0' });
+}
+
+/** One of the servers of baseline-server.ts, which do the least that their way in allows. */
+export function startBaseline(kind: 'node-http' | 'yoga' | 'graphql-ws'): Promise<ServerProcess> {
+  return start(['--import', 'tsx', fromRoot('test/bench/baseline-server.ts'), kind], {});
+}
+
+async function start(args: readonly string[], environment: Record<string, string>): Promise<ServerProcess> {
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await listeningUrl(child);
+  return {
+    url,
+    residentMb: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    async stop() {
+      if (child.exitCode !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function listeningUrl(child: ChildProcess): Promise<URL> {
+  if (child.stdout === null) throw new Error('no output');
+  const lines = createInterface(child.stdout);
+  for await (const line of lines) {
+    const url = /http:\/\/[\w.:[\]]+\/graphql/.exec(line)?.[0];
+    if (url !== undefined) {
+      child.stdout.resume();
+      return new URL(url);
+    }
+  }
+  throw new Error('The server ended before it listened');
+}

@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { HttpLane } from './http-lanes.js';
+import { benchDirectory, fdatasyncMs, medians, ms, ratio, runLanes, table, whole, type Measured } from './measure.js';
+import { acquireBody, expectAnswer, noopBody, releaseBody } from './operations.js';
+import { startBaseline, startHoldfast, type ServerProcess } from './processes.js';
+import { WebSocketLanes } from './websocket-lanes.js';
+
+const RUNS = 5;
+const RUN_MS = 2000;
+const LANES = 64;
+
+type Operation = (lane: number, round: number) => Promise<unknown>;
+type Send = (lane: number, body: string) => Promise<string>;
+
+/** The whole service, durable, over both ways in, against servers that do nothing, with the same client at the same concurrency. */
+export async function benchTransports(): Promise<void> {
+  const directory = benchDirectory();
+  const servers = {
+    holdfast: await startHoldfast(join(directory.path, 'locks.db')),
+    echo: await startBaseline('node-http'),
+    yoga: await startBaseline('yoga'),
+    graphqlWs: await startBaseline('graphql-ws'),
+  };
+  try {
+    const runs = new Map<string, Measured[]>();
+    for (let run = 0; run < RUNS; run++) {
+      for (const [name, measure] of measurements(servers)) {
+        runs.set(name, [...(runs.get(name) ?? []), await measure()]);
+      }
+    }
+    report(fdatasyncMs(directory.path), new Map([...runs].map(([name, measured]) => [name, medians(measured)])));
+  } finally {
+    for (const server of Object.values(servers)) await server.stop();
+    directory.remove();
+  }
+}
+
+type Servers = Record<'holdfast' | 'echo' | 'yoga' | 'graphqlWs', ServerProcess>;
+
+function measurements({ holdfast, echo, yoga, graphqlWs }: Servers): [string, () => Promise<Measured>][] {
+  return [
+    ['node:http, JSON echo', () => overHttp(echo.url, LANES, noop)],
+    ['Yoga, no-op', () => overHttp(yoga.url, LANES, noop)],
+    ['Holdfast over HTTP', () => overHttp(holdfast.url, LANES, acquireAndRelease)],
+    ['graphql-ws, no-op', () => overWebSocket(graphqlWs.url, LANES, noop)],
+    ['Holdfast over WebSocket', () => overWebSocket(holdfast.url, LANES, acquireAndRelease)],
+    ['Holdfast over HTTP, 1 lane', () => overHttp(holdfast.url, 1, acquireAndRelease)],
+    ['Holdfast over WebSocket, 1 lane', () => overWebSocket(holdfast.url, 1, acquireAndRelease)],
+  ];
+}
+
+function report(fdatasync: number, results: ReadonlyMap<string, Measured>): void {
+  const echo = results.get('node:http, JSON echo')?.perSecond ?? Number.NaN;
+  const yoga = results.get('Yoga, no-op')?.perSecond ?? Number.NaN;
+  console.log(`\nTransports, ${LANES} lanes, medians of ${RUNS} runs; fdatasync of 4 KiB: ${ms(fdatasync)}\n`);
+  console.log(
+    table(
+      ['', 'operations/s', 'to the echo', 'to Yoga', 'p50', 'p99'],
+      [...results].map(([name, { perSecond, p50, p99 }]) => [
+        name,
+        whole(perSecond),
+        ratio(perSecond / echo),
+        ratio(perSecond / yoga),
+        ms(p50),
+        ms(p99),
+      ]),
+    ),
+  );
+}
+
+async function overHttp(url: URL, lanes: number, operation: (send: Send) => Operation): Promise<Measured> {
+  const connections = await Promise.all(Array.from({ length: lanes }, () => HttpLane.open(url)));
+  const send: Send = async (lane, body) => (await connections[lane]?.post(body)) ?? '';
+  const measured = await runLanes(lanes, RUN_MS, operation(send));
+  for (const connection of connections) connection.close();
+  return measured;
+}
+
+async function overWebSocket(url: URL, lanes: number, operation: (send: Send) => Operation): Promise<Measured> {
+  const socket = await WebSocketLanes.open(url);
+  const measured = await runLanes(
+    lanes,
+    RUN_MS,
+    operation((_lane, body) => socket.run(body)),
+  );
+  socket.close();
+  return measured;
+}
+
+function noop(send: Send): Operation {
+  const body = noopBody('lane', 'owner');
+  return async (lane) => {
+    expectAnswer(await send(lane, body), '"data"');
+  };
+}
+
+/** Acquires, and releases in the next round. */
+function acquireAndRelease(send: Send): Operation {
+  return async (lane, round) => {
+    const isAcquire = round % 2 === 0;
+    const names = [`lane:${lane}`, `owner:${lane}`] as const;
+    const answer = await send(lane, isAcquire ? acquireBody(...names) : releaseBody(...names));
+    expectAnswer(answer, isAcquire ? 'LockAcquired' : 'LockReleased');
+  };
+}

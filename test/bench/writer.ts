@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import { acquire, release } from '../support/commands.js';
+import { RETENTION } from './retention.js';
+import { commitGroup, LockEngine, openStore, SharedClock, systemTime, WriteConnection } from './built.js';
+import { fillLog } from './fill.js';
+import { benchDirectory, fdatasyncMs, medians, ms, ratio, runLanes, summary, table, whole, type Measured } from './measure.js';
+import { SilentObserver } from './silent-observer.js';
+
+const RUNS = 5;
+const RUN_MS = 2000;
+const LANES = [1, 16, 64, 256];
+const LOG_EVENTS = 1_000_000;
+const NAMES_PER_LANE = 10;
+
+/**
+ * The writer, queue, thread and feed included, against a loop that commits each operation by itself: the same
+ * connection, the same decision, the same statements, the same schema and log, durable both.
+ */
+export async function benchWriter(): Promise<void> {
+  const directory = benchDirectory();
+  try {
+    const file = join(directory.path, 'locks.db');
+    await fillLog(file, LOG_EVENTS);
+    const loops: Measured[] = [];
+    const lanes = new Map<number, Measured[]>(LANES.map((count) => [count, []]));
+    for (let run = 0; run < RUNS; run++) {
+      loops.push(runLoop(file));
+      for (const count of LANES) lanes.get(count)?.push(await runEngine(file, count));
+    }
+    report(fdatasyncMs(directory.path), medians(loops), lanes);
+  } finally {
+    directory.remove();
+  }
+}
+
+function report(fdatasync: number, loop: Measured, lanes: ReadonlyMap<number, readonly Measured[]>): void {
+  const row = (name: string, { perSecond, p50, p99 }: Measured) => [
+    name,
+    whole(perSecond),
+    ratio(perSecond / loop.perSecond),
+    ms(p50),
+    ratio(p50 / loop.p50),
+    ms(p99),
+  ];
+  console.log(
+    `\nWriter, ${whole(LOG_EVENTS)} events in the log, synchronous=FULL, medians of ${RUNS} runs; fdatasync of 4 KiB: ${ms(fdatasync)}\n`,
+  );
+  console.log(
+    table(
+      ['', 'operations/s', 'to the loop', 'p50', 'to the loop', 'p99'],
+      [row('one commit each, in a loop', loop), ...[...lanes].map(([count, runs]) => row(`writer, ${count} lanes`, medians(runs)))],
+    ),
+  );
+}
+
+function runLoop(file: string): Measured {
+  const connection = new WriteConnection(file);
+  const clock = new SharedClock(systemTime);
+  const latencies: number[] = [];
+  const startedAt = performance.now();
+  const timed = (command: ReturnType<typeof acquire> | ReturnType<typeof release>) => {
+    const before = performance.now();
+    commitGroup(connection, clock, 600_000, [command]);
+    latencies.push(performance.now() - before);
+  };
+  for (let i = 0; performance.now() - startedAt < RUN_MS; i++) {
+    const name = `loop:${i % NAMES_PER_LANE}`;
+    timed(acquire(name, 'loop'));
+    timed(release(name, 'loop'));
+  }
+  const durationMs = performance.now() - startedAt;
+  connection.close();
+  return summary(latencies, durationMs);
+}
+
+async function runEngine(file: string, lanes: number): Promise<Measured> {
+  const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000 });
+  const engine = await LockEngine.start(store, new SilentObserver(), { retention: RETENTION });
+  const measured = await runLanes(lanes, RUN_MS, (lane, round) => {
+    const name = `lane:${lane}:${Math.floor(round / 2) % NAMES_PER_LANE}`;
+    const command = round % 2 === 0 ? acquire(name, `owner:${lane}`) : release(name, `owner:${lane}`);
+    return engine.submit(command);
+  });
+  await engine.close();
+  return measured;
+}
