@@ -38,12 +38,9 @@ export async function searchEvents(
   limit: number,
   oldestFirst: boolean,
 ): Promise<readonly LockEventRow[]> {
-  // A token has an index of its own, and few events.
-  if (filter.fencingToken !== null) return findEvents(prisma, filter, revisions, limit, oldestFirst);
-
   const found: LockEventRow[] = [];
   let segments = FIRST_STEP;
-  for (let rest = revisions; rest.from <= rest.to;) {
+  for (let rest = possibleRevisions(filter, revisions); rest.from <= rest.to;) {
     const step = firstStep(rest, segments, oldestFirst);
     const startedAt = performance.now();
     found.push(...(await findEvents(prisma, filter, step, limit - found.length, oldestFirst)));
@@ -53,6 +50,11 @@ export async function searchEvents(
     rest = oldestFirst ? { from: step.to + 1n, to: rest.to } : { from: rest.from, to: step.from - 1n };
   }
   return found;
+}
+
+/** A token is the revision of the first event that bears it. */
+function possibleRevisions({ fencingToken }: EventFilter, { from, to }: Revisions): Revisions {
+  return { from: fencingToken !== null && fencingToken > from ? fencingToken : from, to };
 }
 
 /** At most so many segments, from the end at which the search begins. */
@@ -74,11 +76,10 @@ function findEvents(
 ): Promise<LockEventRow[]> {
   const direction = oldestFirst ? 'asc' : 'desc';
   const where: Prisma.LockEventWhereInput = { ...admittedBy(filter), revision: { gte: revisions.from, lte: revisions.to } };
-  // Where names are asked for, the indexes of them begin with the segment: a list of segments is what lets them be used,
-  // and the order by segment first is the order by revision.
-  const isNamed = filter.resource !== null || filter.owner !== null || Boolean(filter.prefix);
-  if (!isNamed || filter.fencingToken !== null)
-    return prisma.lockEvent.findMany({ where, orderBy: { revision: direction }, take: limit });
+  // Indexes of names and tokens begin with the segment: a list of segments is what lets them be used, and the order by
+  // segment first is the order by revision.
+  const isIndexed = filter.resource !== null || filter.owner !== null || Boolean(filter.prefix) || filter.fencingToken !== null;
+  if (!isIndexed) return prisma.lockEvent.findMany({ where, orderBy: { revision: direction }, take: limit });
   return prisma.lockEvent.findMany({
     where: { ...where, segment: { in: segmentsOf(revisions) } },
     orderBy: [{ segment: direction }, { revision: direction }],

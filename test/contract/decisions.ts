@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Acquired, Conflict } from '../../src/locks/outcomes.js';
 import type { LockStore } from '../../src/store/lock-store.js';
+import { SEGMENT_REVISIONS } from '../../src/store/log-segments.js';
 import { acquire, release, renew } from '../support/commands.js';
 import { everything, RETRY_WINDOW_MS, type OpenFixture } from './store-fixture.js';
 
@@ -96,6 +97,21 @@ export function describeDecisions(openFixture: OpenFixture): void {
     expect(next.fencingToken).toBeGreaterThan(fencingToken);
     time.advance(1);
     expect(await only(store, release('r', 'a', fencingToken))).toMatchObject({ kind: 'conflict', reason: 'STALE_TOKEN' });
+  });
+
+  it('a release is recognised however far the log has gone on since, and over a gap that a restore left', async () => {
+    const { open, setRevision } = await openFixture();
+    const store = await open();
+    const { fencingToken } = await acquired(store, 'r', 'a');
+    await setRevision(5n * SEGMENT_REVISIONS);
+    await store.commit([acquire('other', 'b'), renew('r', 'a')]);
+    const released = await only(store, release('r', 'a', fencingToken));
+    for (const revision of [100n * SEGMENT_REVISIONS, 1_000_000_000_000n]) {
+      await setRevision(revision);
+      expect(await only(store, release('r', 'a', fencingToken))).toEqual(released);
+      expect(await only(store, release('r', 'a', fencingToken + 1n))).toMatchObject({ kind: 'not-found' });
+      await store.commit([renew('other', 'b')]);
+    }
   });
 
   it('renewals and releases with the token of an earlier acquisition change nothing', async () => {

@@ -78,8 +78,8 @@ function readRetries(
     if (event !== null) retries.learn(event);
   }
   for (const fencingToken of releases) {
-    const event = statements.lastEventOfToken(fencingToken);
-    if (event !== null && event.writtenAt >= rememberedSince) retries.learn(event);
+    const event = statements.lastEventOfToken(fencingToken, rememberedSince);
+    if (event !== null) retries.learn(event);
   }
   return retries;
 }

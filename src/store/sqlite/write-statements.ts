@@ -3,8 +3,11 @@ import type Database from 'better-sqlite3';
 import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
-import { segmentOf } from '../log-segments.js';
+import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
 import { CLOCK_COLUMNS, EVENT_COLUMNS, eventOf, LOCK_COLUMNS, lockOf, type ClockRow, type EventRow, type LockRow } from './rows.js';
+
+/** Above every segment. */
+const MAX_SEGMENT = 2n ** 62n;
 
 /** Everything that the writing connection says to the database, prepared once. */
 export class WriteStatements {
@@ -21,6 +24,8 @@ export class WriteStatements {
   readonly #insertEvent;
   readonly #acquisition;
   readonly #lastOfToken;
+  readonly #firstWritten;
+  readonly #segmentBefore;
   readonly #oldestEvents;
   readonly #countBelow;
   readonly #deleteEvents;
@@ -51,9 +56,13 @@ export class WriteStatements {
       `SELECT ${EVENT_COLUMNS} FROM lock_events
        WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? LIMIT 1`,
     );
-    this.#lastOfToken = db.prepare<[bigint], EventRow>(
-      `SELECT ${EVENT_COLUMNS} FROM lock_events WHERE fencing_token = ? ORDER BY revision DESC LIMIT 1`,
+    this.#lastOfToken = db.prepare<[bigint, bigint], EventRow>(
+      `SELECT ${EVENT_COLUMNS} FROM lock_events WHERE segment = ? AND fencing_token = ? ORDER BY revision DESC LIMIT 1`,
     );
+    this.#firstWritten = db
+      .prepare<[bigint], bigint>('SELECT written_at FROM lock_events WHERE revision >= ? ORDER BY revision LIMIT 1')
+      .pluck();
+    this.#segmentBefore = db.prepare<[bigint], bigint | null>('SELECT max(segment) FROM lock_events WHERE segment < ?').pluck();
     this.#oldestEvents = db.prepare<[number], Pick<EventRow, 'revision' | 'written_at'>>(
       'SELECT revision, written_at FROM lock_events ORDER BY revision LIMIT ?',
     );
@@ -135,10 +144,21 @@ export class WriteStatements {
     return row === undefined ? null : eventOf(row);
   }
 
-  /** How that acquisition ended or what came last of it; a release is always the last event of its token. */
-  lastEventOfToken(fencingToken: bigint): LockEvent | null {
-    const row = this.#lastOfToken.get(fencingToken);
-    return row === undefined ? null : eventOf(row);
+  /**
+   * The last event that bears the token, if it was written at that moment or later. Where the acquisition was released,
+   * that is its RELEASED.
+   */
+  lastEventOfToken(fencingToken: bigint, writtenSince: number): LockEvent | null {
+    // The newest segment first. None before that of the token's own ACQUIRED can have one.
+    for (let above = MAX_SEGMENT; ;) {
+      const segment = this.#segmentBefore.get(above) ?? null;
+      if (segment === null || segment < segmentOf(fencingToken)) return null;
+      const row = this.#lastOfToken.get(segment, fencingToken);
+      if (row !== undefined) return Number(row.written_at) >= writtenSince ? eventOf(row) : null;
+      // What the segments below hold is older than this one's beginning.
+      if (Number(this.#firstWritten.get(segment * SEGMENT_REVISIONS)) < writtenSince) return null;
+      above = segment;
+    }
   }
 
   oldestEvents(limit: number): { revision: bigint; writtenAt: number }[] {

@@ -52,7 +52,7 @@ CREATE INDEX IF NOT EXISTS "lock_events_segment_resource_revision_idx" ON "lock_
 
 CREATE INDEX IF NOT EXISTS "lock_events_segment_owner_revision_idx" ON "lock_events"("segment", "owner", "revision");
 
-CREATE INDEX IF NOT EXISTS "lock_events_fencing_token_revision_idx" ON "lock_events"("fencing_token", "revision");
+CREATE INDEX IF NOT EXISTS "lock_events_segment_fencing_token_revision_idx" ON "lock_events"("segment", "fencing_token", "revision");
 
 -- Few acquires name a requestId: those that don't pay nothing. A Prisma schema can't say this, and Prisma overlooks it.
 CREATE INDEX IF NOT EXISTS "lock_events_request_id_idx" ON "lock_events"("request_id") WHERE "request_id" IS NOT NULL;
