@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { sqlitePath } from './database-url.js';
 import type { LockStore } from './lock-store.js';
 import { applyMigrations } from './migrations.js';
@@ -18,6 +19,13 @@ export interface StoreOptions {
  * @throws UnusableDatabase where it can't be used as it is.
  */
 export async function openStore({ databaseUrl, retryWindowMs, time }: StoreOptions): Promise<LockStore> {
-  await applyMigrations(databaseUrl);
-  return SqliteStore.open(sqlitePath(databaseUrl), { retryWindowMs, time: time ?? null });
+  const file = sqlitePath(databaseUrl);
+  for (;;) {
+    await applyMigrations(databaseUrl);
+    const opened = statSync(file).ino;
+    const store = await SqliteStore.open(file, { retryWindowMs, time: time ?? null });
+    // A restore may have put another file in its place, just before there was a connection that keeps it from doing so.
+    if (statSync(file, { throwIfNoEntry: false })?.ino === opened) return store;
+    await store.close();
+  }
 }
