@@ -149,7 +149,12 @@ function databaseUrl(fallback: string) {
 function origins() {
   return z
     .string()
-    .transform((list) => list.split(',').map((origin) => origin.trim()).filter((origin) => origin !== ''))
+    .transform((list) =>
+      list
+        .split(',')
+        .map((origin) => origin.trim())
+        .filter((origin) => origin !== ''),
+    )
     .refine((list) => list.every(isOrigin), 'must be a comma-separated list of origins, as in https://app.example.com')
     .default([]);
 }

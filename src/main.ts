@@ -24,7 +24,8 @@ function reasonOf(error: unknown, { host, port }: Config): string | null {
   if (error instanceof UnusableDatabase) return error.message;
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `PORT=${port}: another program listens there already`;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EACCES') return `HOST=${host}, PORT=${port}: can't listen there (${code})`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EACCES')
+    return `HOST=${host}, PORT=${port}: can't listen there (${code})`;
   return null;
 }
 

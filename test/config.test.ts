@@ -36,7 +36,11 @@ describe('readConfig', () => {
   });
 
   test('of an empty variable gives its default', () => {
-    expect(readConfig({ PORT: '', HOST: '', ALLOWED_ORIGINS: '' })).toMatchObject({ port: 4000, host: '127.0.0.1', allowedOrigins: [] });
+    expect(readConfig({ PORT: '', HOST: '', ALLOWED_ORIGINS: '' })).toMatchObject({
+      port: 4000,
+      host: '127.0.0.1',
+      allowedOrigins: [],
+    });
   });
 
   test('of several wrong variables names each, with its value and what is allowed', () => {
@@ -68,11 +72,15 @@ describe('readConfig', () => {
   });
 
   test.each(['holdfast.db', 'file:', 'mysql://db', 'file:a?mode=memory'])('refuses DATABASE_URL=%s', (url) => {
-    expect(problemsOf({ DATABASE_URL: url })).toEqual([`DATABASE_URL="${url}": must be file: and a path, as in file:./holdfast.db`]);
+    expect(problemsOf({ DATABASE_URL: url })).toEqual([
+      `DATABASE_URL="${url}": must be file: and a path, as in file:./holdfast.db`,
+    ]);
   });
 
   test.each(['0.0.0.0', '::', '10.0.0.7', 'locks.internal'])('refuses to listen on %s without ALLOW_ANONYMOUS', (host) => {
-    expect(problemsOf({ HOST: host })).toEqual([expect.stringMatching(/^HOST=".+": must be a loopback address .*ALLOW_ANONYMOUS=true/)]);
+    expect(problemsOf({ HOST: host })).toEqual([
+      expect.stringMatching(/^HOST=".+": must be a loopback address .*ALLOW_ANONYMOUS=true/),
+    ]);
     expect(readConfig({ HOST: host, ALLOW_ANONYMOUS: 'true' }).host).toBe(host);
   });
 
@@ -85,9 +93,12 @@ describe('readConfig', () => {
     expect(allowedOrigins).toEqual(['https://a.example', 'http://b.example:8080']);
   });
 
-  test.each(['*', 'null', 'https://a.example/', 'a.example', 'https://a.example/path', 'https://A.example'])('refuses the origin %s', (origin) => {
-    expect(problemsOf({ ALLOWED_ORIGINS: origin })).toEqual([
-      `ALLOWED_ORIGINS="${origin}": must be a comma-separated list of origins, as in https://app.example.com`,
-    ]);
-  });
+  test.each(['*', 'null', 'https://a.example/', 'a.example', 'https://a.example/path', 'https://A.example'])(
+    'refuses the origin %s',
+    (origin) => {
+      expect(problemsOf({ ALLOWED_ORIGINS: origin })).toEqual([
+        `ALLOWED_ORIGINS="${origin}": must be a comma-separated list of origins, as in https://app.example.com`,
+      ]);
+    },
+  );
 });

@@ -138,7 +138,7 @@ export class GraphiqlPage {
       response.writeHead(304).end();
       return;
     }
-    const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     if (isZipped) response.setHeader('content-encoding', 'gzip');
     const body = isZipped ? page.zipped : page.plain;
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-length': body.length }).end(body);

@@ -19,7 +19,6 @@ export class Health {
 
   /** null: it is ready; else why not. Takes as long as {@link PROBE_TIMEOUT_MS} at the most, and never throws. */
   async unreadyBecause(): Promise<string | null> {
-    if (this.#shuttingDown) return 'shutting down';
     const now = performance.now();
     if (this.#probe === null || now - this.#probe.startedAt > PROBE_VALID_MS) {
       this.#probe = { startedAt: now, answers: this.#ask() };

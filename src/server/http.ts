@@ -107,48 +107,59 @@ export class HttpServer {
   }
 
   async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (path === this.#options.graphqlPath) return this.#graphql(search, request, response);
-    if (!KNOWN_PATHS.has(path)) return text(response, 404, 'Not found');
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    if (path === this.#options.graphqlPath) {
+      await this.#graphql(search, request, response);
+    } else if (!KNOWN_PATHS.has(path)) {
+      text(response, 404, 'Not found');
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
-      return text(response, 405, 'Method not allowed');
+      text(response, 405, 'Method not allowed');
+    } else {
+      await this.#operate(path, response);
     }
+  }
+
+  /** What those who run the server ask for. */
+  async #operate(path: string, response: ServerResponse): Promise<void> {
+    const { health, metrics } = this.#options;
     switch (path) {
       case '/health/live':
-        return text(response, 200, 'alive');
+        text(response, 200, 'alive');
+        break;
       case '/health/ready': {
-        const reason = await this.#options.health.unreadyBecause();
-        return text(response, reason === null ? 200 : 503, reason ?? 'ready');
+        const reason = await health.unreadyBecause();
+        text(response, reason === null ? 200 : 503, reason ?? 'ready');
+        break;
       }
       case '/metrics': {
-        const { metrics } = this.#options;
         const body = await metrics.text();
         response.writeHead(200, { 'content-type': metrics.contentType }).end(body);
-        return;
+        break;
       }
     }
   }
 
   async #graphql(search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { origins, operations, graphiql } = this.#options;
-    const { origin, host } = request.headers;
+    const { origin, host, accept = '', 'content-type': contentType } = request.headers;
     origins.writeCorsHeaders(response, origin);
-    if (!origins.allows(origin, host)) return refuse(response, 403, 'This origin is not allowed');
-
-    if (request.method === 'OPTIONS') return origins.answerPreflight(response);
-    if (request.method === 'POST') {
-      // A page of another site can send every other type without asking first (a preflight).
-      if (!isJson(request.headers['content-type'])) return refuse(response, 415, 'The body must be application/json in UTF-8');
-      if (await answerJsonPost(request, response, operations)) return;
-    } else if (request.method !== 'GET') {
+    if (!origins.allows(origin, host)) {
+      refuse(response, 403, 'This origin is not allowed');
+    } else if (request.method === 'OPTIONS') {
+      origins.answerPreflight(response);
+    } else if (request.method !== 'POST' && request.method !== 'GET') {
       response.setHeader('allow', 'GET, POST');
-      return refuse(response, 405, 'GraphQL takes GET and POST');
+      refuse(response, 405, 'GraphQL takes GET and POST');
+    } else if (request.method === 'POST' && !isJson(contentType)) {
+      // A page of another site can send every other type without asking first (a preflight).
+      refuse(response, 415, 'The body must be application/json in UTF-8');
+    } else if (graphiql?.isAskedFor(request, search) === true) {
+      await graphiql.answer(request, response);
+    } else if (request.method === 'GET' || !(await answerJsonPost(request, response, operations))) {
+      // Yoga would prefer multipart/mixed to the stream of events where both are acceptable.
+      if (/text\/event-stream/i.test(accept)) request.headers.accept = 'text/event-stream';
+      await this.#yoga.handle(request, response);
     }
-    if (graphiql?.isAskedFor(request, search) === true) return graphiql.answer(request, response);
-
-    // Yoga would prefer multipart/mixed to the stream of events where both are acceptable.
-    if (/text\/event-stream/i.test(request.headers.accept ?? '')) request.headers.accept = 'text/event-stream';
-    await this.#yoga.handle(request, response);
   }
 }
 

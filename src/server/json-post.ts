@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExecutionResult, GraphQLError } from 'graphql';
+import { OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql';
 import { badUserInput, notBegun } from './errors.js';
 import { LIMITS, limitExceeded } from './operation-limits.js';
 import { isRefused, type OperationRequest, type Operations } from './operations.js';
@@ -42,7 +42,7 @@ export async function answerJsonPost(request: ReadRequest, response: ServerRespo
     refuse(response, mediaType, operation);
     return true;
   }
-  if (operation.type === 'subscription') return false;
+  if (operation.type === OperationTypeNode.SUBSCRIPTION) return false;
   const result = await operations.execute(operation);
   // Without data nothing was executed: the variables could not be read.
   send(response, 'data' in result ? 200 : statusOfRefusal(mediaType), mediaType, result);

@@ -106,7 +106,8 @@ function createMeasure(fragments: ReadonlyMap<string, FragmentDefinitionNode>): 
         fields += below.fields + 1;
         ownFields += 1;
       } else {
-        const part = selection.kind === Kind.INLINE_FRAGMENT ? measure(selection.selectionSet) : fragmentShape(selection.name.value);
+        const part =
+          selection.kind === Kind.INLINE_FRAGMENT ? measure(selection.selectionSet) : fragmentShape(selection.name.value);
         depth = Math.max(depth, part.depth);
         fields += part.fields;
         ownFields += part.ownFields;

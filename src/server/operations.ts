@@ -1,22 +1,16 @@
 import {
   execute,
   getOperationAST,
-  NoSchemaIntrospectionCustomRule,
-  parse,
-  specifiedRules,
   subscribe,
-  validate,
   GraphQLError,
-  type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
   type GraphQLSchema,
   type OperationTypeNode,
 } from 'graphql';
-import { LRUCache } from 'lru-cache';
 import type { Metrics, Transport } from '../observability/metrics.js';
-import { notBegun, withCode, type MaskError } from './errors.js';
-import { checkNesting, checkShape, LIMITS } from './operation-limits.js';
+import { Documents } from './documents.js';
+import { notBegun, type MaskError } from './errors.js';
 
 /** What a client sends, over any transport. Its types are checked: `query` is a string, `variables` an object. */
 export interface OperationRequest {
@@ -43,39 +37,30 @@ export interface OperationsOptions {
   readonly metrics: Metrics;
 }
 
-/** Texts kept parsed: in number, and in UTF-16 units together. A longer text than the last is parsed each time. */
-const CACHED_DOCUMENTS = 1_000;
-const CACHED_TEXT = 4_000_000;
-const LONGEST_CACHED_TEXT = 100_000;
-
-/** A document may be wrong in a thousand places; a caller reads the first few. */
-const REPORTED_VALIDATION_ERRORS = 20;
-
 /**
  * The way of an operation from its text to its answer, the same for every transport: limits, parsing and validation
  * (once for each text), execution, masking, metrics. Nothing here throws: what went wrong is in the result.
  */
 export class Operations {
   readonly #options: OperationsOptions;
-  readonly #rules;
-  readonly #documents = new LRUCache<string, DocumentNode>({
-    max: CACHED_DOCUMENTS,
-    maxSize: CACHED_TEXT,
-    maxEntrySize: LONGEST_CACHED_TEXT,
-    sizeCalculation: (_document, text) => text.length + 1,
-  });
+  readonly #documents: Documents;
   #underWay = 0;
   #accepting = true;
   #idle: (() => void) | null = null;
 
   constructor(options: OperationsOptions) {
     this.#options = options;
-    this.#rules = options.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+    this.#documents = new Documents(options.schema, options.introspection);
   }
 
   /** The operation, ready to run, or why it can't be. */
   prepare(request: OperationRequest, transport: Transport): PreparedOperation | readonly GraphQLError[] {
-    const prepared = this.#prepare(request, transport);
+    let prepared: PreparedOperation | readonly GraphQLError[];
+    try {
+      prepared = this.#prepare(request, transport);
+    } catch (error) {
+      prepared = [this.#options.maskError(error)];
+    }
     if (isRefused(prepared)) this.#options.metrics.operation('unknown', transport, 'error');
     return prepared;
   }
@@ -85,7 +70,7 @@ export class Operations {
     this.#underWay += 1;
     let result: Promise<ExecutionResult> | ExecutionResult;
     try {
-      result = execute(operation) as Promise<ExecutionResult> | ExecutionResult;
+      result = execute(operation);
     } catch (error) {
       return this.#answer(operation, { errors: [this.#options.maskError(error)] });
     }
@@ -132,7 +117,7 @@ export class Operations {
   #prepare(request: OperationRequest, transport: Transport): PreparedOperation | readonly GraphQLError[] {
     if (!this.#accepting) return [notBegun('The server is shutting down')];
     const { schema, createContext } = this.#options;
-    const document = this.#document(request.query);
+    const document = this.#documents.read(request.query);
     if (isRefused(document)) return document;
     const operation = getOperationAST(document, request.operationName);
     if (operation == null) return [unknownOperation(request.operationName)];
@@ -146,37 +131,6 @@ export class Operations {
       contextValue: createContext(),
       rootValue: undefined,
     };
-  }
-
-  #document(text: string): DocumentNode | readonly GraphQLError[] {
-    const known = this.#documents.get(text);
-    if (known !== undefined) return known;
-    const document = this.#parse(text);
-    if (!('kind' in document)) return document;
-    const errors = this.#validate(document);
-    if (errors.length > 0) return errors;
-    this.#documents.set(text, document);
-    return document;
-  }
-
-  #parse(text: string): DocumentNode | readonly GraphQLError[] {
-    const tooDeep = checkNesting(text);
-    if (tooDeep !== null) return [tooDeep];
-    try {
-      return parse(text, { maxTokens: LIMITS.tokens });
-    } catch (error) {
-      if (!(error instanceof GraphQLError)) return [this.#options.maskError(error)];
-      // graphql-js tells its token limit from a syntax error by the sentence alone.
-      const overLimit = error.message.includes(`${LIMITS.tokens} tokens`);
-      return [withCode(error, overLimit ? 'OPERATION_LIMIT_EXCEEDED' : 'GRAPHQL_PARSE_FAILED')];
-    }
-  }
-
-  #validate(document: DocumentNode): readonly GraphQLError[] {
-    const tooLarge = checkShape(document);
-    if (tooLarge !== null) return [tooLarge];
-    const errors = validate(this.#options.schema, document, this.#rules, { maxErrors: REPORTED_VALIDATION_ERRORS });
-    return errors.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED'));
   }
 
   #answer(operation: PreparedOperation, result: ExecutionResult): ExecutionResult {
@@ -213,18 +167,21 @@ export class Operations {
       return: () => stream.return(),
       throw: (error) => stream.throw(error),
       [Symbol.asyncIterator]: () => masked,
-      [Symbol.asyncDispose]: async () => void (await stream.return()),
+      [Symbol.asyncDispose]: async () => {
+        await stream.return();
+      },
     };
     return masked;
   }
 }
 
 /** Whether what was asked for is a list of reasons instead. */
-export function isRefused<T extends object>(prepared: T | readonly GraphQLError[]): prepared is readonly GraphQLError[] {
+export function isRefused(prepared: object): prepared is readonly GraphQLError[] {
   return Array.isArray(prepared);
 }
 
 function unknownOperation(name: string | null | undefined): GraphQLError {
-  const message = name == null ? 'Must name one of the operations of the document' : `There is no operation named ${JSON.stringify(name)}`;
+  const message =
+    name == null ? 'Must name one of the operations of the document' : `There is no operation named ${JSON.stringify(name)}`;
   return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
 }

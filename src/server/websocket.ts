@@ -156,7 +156,9 @@ function track(stream: ResultStream, streams: Set<ResultStream>): ResultStream {
       return stream.throw(error);
     },
     [Symbol.asyncIterator]: () => tracked,
-    [Symbol.asyncDispose]: async () => void (await tracked.return()),
+    [Symbol.asyncDispose]: async () => {
+      await tracked.return();
+    },
   };
   streams.add(tracked);
   return tracked;

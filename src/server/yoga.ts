@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GraphQLError, type ExecutionResult } from 'graphql';
+import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql';
 import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import type { MaskError } from './errors.js';
 import { LIMITS } from './operation-limits.js';
@@ -48,10 +48,10 @@ async function run(params: GraphQLParams, { req, res }: ServerContext, operation
   if (isRefused(operation)) {
     return { errors: operation.map((error) => withStatus(error, error.extensions['code'] === 'UNAVAILABLE' ? 503 : 400)) };
   }
-  if (operation.type === 'mutation' && req.method === 'GET') {
+  if (operation.type === OperationTypeNode.MUTATION && req.method === 'GET') {
     return refusal('A mutation needs a POST', 405, { allow: 'POST' });
   }
-  if (operation.type !== 'subscription') {
+  if (operation.type !== OperationTypeNode.SUBSCRIPTION) {
     const result = await operations.execute(operation);
     return 'data' in result ? result : { errors: result.errors?.map((error) => withStatus(error, 400)) };
   }
@@ -100,6 +100,6 @@ function withStatus(error: GraphQLError, status: number): GraphQLError {
 
 /** Yoga's own refusals of a request (its parameters, its method) carry the status, and no code that we document. */
 function maskProtocolError(error: unknown, maskError: MaskError): GraphQLError {
-  if (!(error instanceof GraphQLError) || error.extensions['http'] === undefined) return maskError(error);
-  return new GraphQLError(error.message, { extensions: { code: 'BAD_USER_INPUT', http: error.extensions['http'] } });
+  if (!(error instanceof GraphQLError) || error.extensions.http === undefined) return maskError(error);
+  return new GraphQLError(error.message, { extensions: { code: 'BAD_USER_INPUT', http: error.extensions.http } });
 }

@@ -9,12 +9,12 @@ import { StoreUnavailable } from '../../src/store/lock-store.js';
 const SECRET = 'SELECT owner FROM distributed_locks';
 
 /** Operations over a schema whose one field fails as it is told. */
-function failingWith(error: unknown) {
+function failingWith(error: Error) {
   const schema = buildSchema('type Query { fails: Int! number(of: Int!): Int } type Subscription { fails: Int }');
-  Object.assign(schema.getQueryType()?.getFields()['fails'] ?? {}, { resolve: () => Promise.reject(error as Error) });
+  Object.assign(schema.getQueryType()?.getFields()['fails'] ?? {}, { resolve: () => Promise.reject(error) });
   Object.assign(schema.getSubscriptionType()?.getFields()['fails'] ?? {}, {
     subscribe: () => ({
-      next: () => Promise.reject(error as Error),
+      next: () => Promise.reject(error),
       [Symbol.asyncIterator]() {
         return this;
       },
@@ -39,7 +39,7 @@ function prepare(operations: Operations, query: string, variables = {}) {
   return operation;
 }
 
-async function run(error: unknown): Promise<{ result: ExecutionResult; log: string[]; shown: Record<string, unknown> }> {
+async function run(error: Error): Promise<{ result: ExecutionResult; log: string[]; shown: Record<string, unknown> }> {
   const { operations, log } = failingWith(error);
   const result = await operations.execute(prepare(operations, '{ fails }'));
   return { result, log, shown: result.errors?.[0]?.toJSON().extensions ?? {} };
@@ -58,7 +58,7 @@ describe('an error of a resolver', () => {
   });
 
   test('that is no error at all is masked like one', async () => {
-    const { result, shown } = await run(SECRET);
+    const { result, shown } = await run(SECRET as unknown as Error);
     expect(shown['code']).toBe('INTERNAL_SERVER_ERROR');
     expect(JSON.stringify(result)).not.toContain('SELECT');
   });

@@ -21,7 +21,7 @@ async function readStream(url: string): Promise<{ text: string; cutOff: boolean 
   });
   let text = '';
   try {
-    for await (const chunk of response.body ?? []) text += new TextDecoder().decode(chunk as Uint8Array);
+    for await (const chunk of response.body ?? []) text += new TextDecoder().decode(chunk);
     return { text, cutOff: false };
   } catch {
     return { text, cutOff: true };
@@ -33,7 +33,7 @@ function acquireSteadily(url: string) {
   const agent = new Agent({ keepAlive: true });
   const acquired: string[] = [];
   const cutOff: string[] = [];
-  let isStopped = false;
+  const stopped = new AbortController();
   const acquireOne = (resource: string) =>
     new Promise<void>((resolve) => {
       const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }, (response) => {
@@ -56,7 +56,7 @@ function acquireSteadily(url: string) {
     });
   const loop = (async () => {
     const underWay: Promise<void>[] = [];
-    for (let n = 0; !isStopped; n++) {
+    for (let n = 0; !stopped.signal.aborted; n++) {
       underWay.push(acquireOne(`fresh:${n}`));
       await sleep(20);
     }
@@ -67,7 +67,7 @@ function acquireSteadily(url: string) {
     acquired,
     cutOff,
     stop: async () => {
-      isStopped = true;
+      stopped.abort();
       await loop;
     },
   };

@@ -16,19 +16,28 @@ export interface ServerProcess {
 
 /** The built server in a process of its own, as `npm start` runs it; killed when the test is over. */
 export async function startServerProcess(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env['PATH'], PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env['PATH'], PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? 'unknown');
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await exited;
   });
-  const url = await Promise.race([readUrl(child), exited.then((code) => Promise.reject(new Error(`The server ended with ${code}`)))]);
+  const url = await Promise.race([
+    readUrl(child),
+    exited.then((code) => Promise.reject(new Error(`The server ended with ${code}`))),
+  ]);
   return { process: child, url, exited };
 }
 
 /** What a start that is refused says, and its exit code. */
 export async function failToStart(env: Readonly<Record<string, string>>): Promise<{ code: number | null; text: string }> {
-  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   let text = '';
   child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));

@@ -129,7 +129,8 @@ export class WebSocketClient implements AsyncIterable<Message> {
     if (message !== undefined) return message;
     if (this.#isClosed) return null;
     return new Promise((resolve, reject) => {
-      const timer = timeoutMs === null ? undefined : setTimeout(() => reject(new Error(`No message came in ${timeoutMs} ms`)), timeoutMs);
+      const timer =
+        timeoutMs === null ? undefined : setTimeout(() => reject(new Error(`No message came in ${timeoutMs} ms`)), timeoutMs);
       this.#waiting.push((given) => {
         clearTimeout(timer);
         resolve(given);
