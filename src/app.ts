@@ -5,6 +5,7 @@ import { isLoopback, type Config } from './config.js';
 import { LockEngine } from './engine/lock-engine.js';
 import { createContext, type Services } from './graphql/context.js';
 import { schema } from './graphql/schema.js';
+import { createFailureLog } from './observability/failure-log.js';
 import { createLogger, type Logger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { createMaskError } from './server/errors.js';
@@ -47,7 +48,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     for (const close of closers.reverse()) await close();
   };
   try {
-    const { services, metrics } = await openServices(config, parts, closers);
+    const { services, metrics } = await openServices(config, { ...parts, logger }, closers);
     const { http, ...transports } = createTransports(config, services, metrics, logger);
     http.server.listen(config.port, config.host);
     await once(http.server, 'listening');
@@ -59,12 +60,12 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   }
 }
 
-async function openServices(config: Config, parts: AppParts, closers: (() => Promise<void>)[]) {
+async function openServices(config: Config, { logger, time }: AppParts & { logger: Logger }, closers: (() => Promise<void>)[]) {
   const { databaseUrl, retryWindowMs, defaultTtlMs, maxTtlMs } = config;
-  const store = await openStore({ databaseUrl, retryWindowMs, ...(parts.time === undefined ? {} : { time: parts.time }) });
+  const store = await openStore({ databaseUrl, retryWindowMs, ...(time === undefined ? {} : { time }) });
   const closeStore = () => store.close();
   closers.push(closeStore);
-  const metrics = new Metrics(() => store.countHeld());
+  const metrics = new Metrics(() => store.countHeld(), createFailureLog(logger));
   const prisma = await openPrismaClient(databaseUrl);
   closers.push(() => prisma.$disconnect());
   const engine = await LockEngine.start(store, metrics, {

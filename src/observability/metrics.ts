@@ -13,7 +13,7 @@ export class Metrics implements EngineObserver {
   readonly #registry = new Registry();
 
   readonly #commands = this.#counter('commands_total', 'Commands that were answered', ['kind', 'outcome']);
-  readonly #failedGroups = this.#counter('failed_groups_total', 'Groups of commands that could not be committed', []);
+  readonly #failures = this.#counter('failures_total', 'Groups and background work that failed', []);
   readonly #groupSize = this.#histogram('group_commands', 'Commands in one transaction', GROUP_SIZES);
   readonly #commitTime = this.#histogram('commit_seconds', 'Time of one transaction', SECONDS);
   readonly #eventLag = this.#histogram('event_lag_seconds', 'Time from the write of an event to the feed', SECONDS);
@@ -23,8 +23,14 @@ export class Metrics implements EngineObserver {
   readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
   readonly #requests = this.#counter('http_requests_total', 'HTTP requests that were answered', ['path', 'status']);
 
-  /** @param countHeld asked at each scrape; where it fails the gauge says NaN. */
-  constructor(countHeld: () => Promise<number>) {
+  readonly #logFailure: (error: unknown) => void;
+
+  /**
+   * @param countHeld asked at each scrape; where it fails the gauge says NaN.
+   * @param logFailure told of what a number can't say: why the engine failed.
+   */
+  constructor(countHeld: () => Promise<number>, logFailure: (error: unknown) => void) {
+    this.#logFailure = logFailure;
     new Gauge({
       name: 'holdfast_locks_held',
       help: 'Locks that are held now',
@@ -52,7 +58,10 @@ export class Metrics implements EngineObserver {
     this.#commitTime.observe(commitMs / MS_PER_SECOND);
   };
 
-  failed: EngineObserver['failed'] = () => this.#failedGroups.inc();
+  failed: EngineObserver['failed'] = (error) => {
+    this.#failures.inc();
+    this.#logFailure(error);
+  };
 
   published: EngineObserver['published'] = (lagMs) => this.#eventLag.observe(lagMs / MS_PER_SECOND);
 

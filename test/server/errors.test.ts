@@ -22,7 +22,10 @@ function failingWith(error: Error) {
   });
   const log: string[] = [];
   const logger = createLogger('info', { write: (line) => void log.push(line) });
-  const metrics = new Metrics(() => Promise.resolve(0));
+  const metrics = new Metrics(
+    () => Promise.resolve(0),
+    () => undefined,
+  );
   const operations = new Operations({
     schema,
     createContext: () => ({}),

@@ -1,0 +1,75 @@
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { WebSocket } from 'ws';
+import { Socket } from '../../src/server/socket.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The parts of a WebSocket that count here; the peer does what the test says. */
+function fakePeer() {
+  const peer = Object.assign(new EventEmitter(), {
+    OPEN: 1,
+    readyState: 1,
+    bufferedAmount: 0,
+    ping: vi.fn(),
+    terminate: vi.fn(),
+    pause: vi.fn(),
+    resume: vi.fn(),
+    send: vi.fn((_data: string, _sent?: () => void) => undefined),
+  });
+  return { peer, socket: new Socket(peer as unknown as WebSocket, new PassThrough()) };
+}
+
+describe('a peer', () => {
+  test('that answers nothing for 60 s is cut off', () => {
+    const { peer } = fakePeer();
+    vi.advanceTimersByTime(60_000);
+    expect(peer.terminate).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(15_000);
+    expect(peer.terminate).toHaveBeenCalledOnce();
+  });
+
+  test('that answers pings is kept', () => {
+    const { peer } = fakePeer();
+    peer.ping.mockImplementation(() => peer.emit('pong'));
+    vi.advanceTimersByTime(600_000);
+    expect(peer.terminate).not.toHaveBeenCalled();
+  });
+
+  test('that is slow, but takes a little of what is sent to it, is kept', () => {
+    const { peer } = fakePeer();
+    peer.bufferedAmount = 50_000_000;
+    peer.ping.mockImplementation(() => {
+      peer.bufferedAmount -= 1_000;
+    });
+    vi.advanceTimersByTime(600_000);
+    expect(peer.terminate).not.toHaveBeenCalled();
+  });
+
+  test('with too much unsent is not read from until it has taken it', async () => {
+    const { peer, socket } = fakePeer();
+    peer.bufferedAmount = 2_000_000;
+    let isSent: (() => void) | undefined;
+    peer.send.mockImplementation((_data, sent) => {
+      isSent = sent;
+    });
+    const room = socket.send('answer');
+    expect(room).toBeInstanceOf(Promise);
+    expect([peer.pause.mock.calls.length, peer.resume.mock.calls.length]).toEqual([1, 0]);
+    isSent?.();
+    await room;
+    expect(peer.resume).toHaveBeenCalledOnce();
+  });
+
+  test('that keeps up is sent to at once', () => {
+    const { peer, socket } = fakePeer();
+    expect(socket.send('answer')).toBeUndefined();
+    expect(peer.send).toHaveBeenCalledWith('answer');
+  });
+});
