@@ -13,7 +13,7 @@ export class Metrics implements EngineObserver {
   readonly #registry = new Registry();
 
   readonly #commands = this.#counter('commands_total', 'Commands that were answered', ['kind', 'outcome']);
-  readonly #failures = this.#counter('failures_total', 'Groups and background work that failed', []);
+  readonly #failedGroups = this.#counter('failed_groups_total', 'Groups of commands that could not be committed', []);
   readonly #groupSize = this.#histogram('group_commands', 'Commands in one transaction', GROUP_SIZES);
   readonly #commitTime = this.#histogram('commit_seconds', 'Time of one transaction', SECONDS);
   readonly #eventLag = this.#histogram('event_lag_seconds', 'Time from the write of an event to the feed', SECONDS);
@@ -27,9 +27,9 @@ export class Metrics implements EngineObserver {
 
   /**
    * @param countHeld asked at each scrape; where it fails the gauge says NaN.
-   * @param logFailure told of what a number can't say: why the engine failed.
+   * @param logFailure told what a number can't say: why the engine failed. Left out: nobody is.
    */
-  constructor(countHeld: () => Promise<number>, logFailure: (error: unknown) => void) {
+  constructor(countHeld: () => Promise<number>, logFailure: (error: unknown) => void = () => undefined) {
     this.#logFailure = logFailure;
     new Gauge({
       name: 'holdfast_locks_held',
@@ -59,7 +59,7 @@ export class Metrics implements EngineObserver {
   };
 
   failed: EngineObserver['failed'] = (error) => {
-    this.#failures.inc();
+    this.#failedGroups.inc();
     this.#logFailure(error);
   };
 

@@ -22,10 +22,7 @@ function failingWith(error: Error) {
   });
   const log: string[] = [];
   const logger = createLogger('info', { write: (line) => void log.push(line) });
-  const metrics = new Metrics(
-    () => Promise.resolve(0),
-    () => undefined,
-  );
+  const metrics = new Metrics(() => Promise.resolve(0));
   const operations = new Operations({
     schema,
     createContext: () => ({}),

@@ -21,7 +21,7 @@ function fakePeer() {
     terminate: vi.fn(),
     pause: vi.fn(),
     resume: vi.fn(),
-    send: vi.fn((_data: string, _sent?: () => void) => undefined),
+    send: vi.fn<(data: string, sent?: () => void) => void>(),
   });
   return { peer, socket: new Socket(peer as unknown as WebSocket, new PassThrough()) };
 }
