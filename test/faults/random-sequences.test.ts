@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { script } from '../locks/scripts.js';
+import { startTestApp } from '../support/app.js';
+import { ManualTime } from '../support/manual-time.js';
+import { isSoak, rounds, timeLimit } from '../support/rounds.js';
+import { RETRY_WINDOW_MS } from '../locks/lock-model.js';
+import { expectAllInLog, expectLocksToFollowFromLog } from './log-checks.js';
+import { ScriptedClient } from './scripted-client.js';
+import { Session } from './session.js';
+
+/** What a shorter script that still fails may take to be found, too. */
+const TIME_MS = isSoak ? 600_000 : 15_000;
+
+test(
+  'any sequence of acquires, releases and renewals is answered, read and told as the simple model says',
+  { timeout: timeLimit(TIME_MS + 30_000) },
+  async () => {
+    const time = new ManualTime();
+    // The model forgets a request at that age; the service remembers it up to its window, that included.
+    const { url } = await startTestApp({ time, env: { RETRY_WINDOW_MS: String(RETRY_WINDOW_MS - 1) } });
+    const session = await Session.open(url);
+    const { api } = session;
+    let runs = 0;
+
+    await fc.assert(
+      fc.asyncProperty(script, async (steps) => {
+        const prefix = `run:${runs++}/`;
+        const client = new ScriptedClient(api, time, prefix);
+        const watch = await session.watch({ filter: { prefix }, snapshot: false });
+        for (const step of steps) await client.play(step);
+
+        expect(client.answers).toEqual(client.expectedAnswers);
+        expect(client.reads).toEqual(client.expectedReads);
+        await expectLocksToFollowFromLog(api, { prefix });
+        // The sweeper may be at work; a last change comes after whatever it has to say.
+        const { revision = '' } = (await api.acquire(`${prefix}end`, 'end')).lock ?? {};
+        await watch.reach(revision);
+        watch.stop();
+        const log = await api.events({ prefix });
+        expectAllInLog(client.acknowledged, log);
+        expect(watch.events).toEqual(log.map((event) => ({ __typename: 'LockEvent', ...event })));
+      }),
+      { numRuns: rounds(1_000), plugins: [fc.interruptAfterTimeLimit(TIME_MS)] },
+    );
+    expect(runs).toBeGreaterThan(5);
+  },
+);
