@@ -92,8 +92,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
           this.#position = event.revision;
           yield { kind: 'event', event };
         } else if (this.#isLive) {
-          const isQuiet = !(await this.#waitForEvent());
-          if (isQuiet && this.#isLive) yield this.#bookmark();
+          if (await this.#isQuiet()) yield this.#bookmark();
         } else {
           yield* this.#replay();
         }
@@ -158,17 +157,19 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     return { kind: 'bookmark', logId: this.#logId, revision: this.#position };
   }
 
-  /** Resolves to false if nothing came until the next bookmark is due. */
-  #waitForEvent(): Promise<boolean> {
+  /** Waits for an event; resolves to true if none came until a bookmark is due, and to false as soon as there is something to do. */
+  #isQuiet(): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        this.#wakeUp = null;
-        resolve(false);
-      }, this.#bookmarkMs);
-      this.#wakeUp = () => {
+      const settle = (isQuiet: boolean) => {
         clearTimeout(timer);
         this.#wakeUp = null;
-        resolve(true);
+        resolve(isQuiet);
+      };
+      const timer = setTimeout(() => {
+        settle(true);
+      }, this.#bookmarkMs);
+      this.#wakeUp = () => {
+        settle(false);
       };
     });
   }

@@ -10,8 +10,8 @@ const MAX_GROUPS_UNDER_WAY = 2;
 
 interface Submission {
   readonly command: Command;
-  resolve(outcome: Outcome): void;
-  reject(error: unknown): void;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**

@@ -21,7 +21,7 @@ export class ReadConnection {
   readonly #due: Database.Statement<[number, number], string>;
   readonly #held: Database.Statement<[number], bigint>;
   /** One for each kind of selector: the text differs, not the names in it. */
-  readonly #prepared = new Map<string, Database.Statement<[Parameters], unknown>>();
+  readonly #prepared = new Map<string, Database.Statement<[Parameters]>>();
 
   /** @throws StoreUnavailable where the file can't be read. */
   constructor(file: string) {
@@ -111,7 +111,7 @@ export class ReadConnection {
   #prepare<Row>(sql: string): Database.Statement<[Parameters], Row> {
     let statement = this.#prepared.get(sql);
     if (statement === undefined) {
-      statement = this.#db.prepare<[Parameters], unknown>(sql);
+      statement = this.#db.prepare<[Parameters]>(sql);
       this.#prepared.set(sql, statement);
     }
     return statement as Database.Statement<[Parameters], Row>;

@@ -4,8 +4,8 @@ import { StoreUnavailable } from '../lock-store.js';
 import type { WriterAnswers, WriterReply, WriterRequest, WriterThreadData } from './writer-thread.js';
 
 interface Waiting {
-  resolve(value: WriterAnswers[keyof WriterAnswers]): void;
-  reject(error: unknown): void;
+  readonly resolve: (value: WriterAnswers[keyof WriterAnswers]) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
