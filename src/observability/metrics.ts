@@ -13,7 +13,7 @@ export class Metrics implements EngineObserver {
   readonly #registry = new Registry();
 
   readonly #commands = this.#counter('commands_total', 'Commands that were answered', ['kind', 'outcome']);
-  readonly #failedGroups = this.#counter('failed_groups_total', 'Groups of commands that could not be committed', []);
+  readonly #failures = this.#counter('failures_total', 'Groups and background work that failed', []);
   readonly #groupSize = this.#histogram('group_commands', 'Commands in one transaction', GROUP_SIZES);
   readonly #commitTime = this.#histogram('commit_seconds', 'Time of one transaction', SECONDS);
   readonly #eventLag = this.#histogram('event_lag_seconds', 'Time from the write of an event to the feed', SECONDS);
@@ -59,7 +59,7 @@ export class Metrics implements EngineObserver {
   };
 
   failed: EngineObserver['failed'] = (error) => {
-    this.#failedGroups.inc();
+    this.#failures.inc();
     this.#logFailure(error);
   };
 
