@@ -1,0 +1,45 @@
+import { parse, validate } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { schema } from '../../src/graphql/schema.js';
+import { startTestApp } from '../support/app.js';
+import { acquireLock, post } from '../support/http-client.js';
+import { CODE_BLOCKS, codeBlock } from './readme.js';
+
+const GRAPHQL = CODE_BLOCKS.filter(({ language }) => language === 'graphql');
+const run = async (url: string, name: string) => (await post(url, codeBlock('graphql', name).text)).data;
+
+describe('the operations', () => {
+  test.each(GRAPHQL.map(({ name, text }) => [name, text]))('%s fits the schema', (_name, text) => {
+    expect(validate(schema, parse(text))).toEqual([]);
+  });
+
+  test('acquire, renew and release one lock', async () => {
+    const { url } = await startTestApp();
+    expect((await run(url, 'acquire'))?.['acquireLock']).toMatchObject({
+      __typename: 'LockAcquired',
+      reacquired: false,
+      lock: { fencingToken: '1', metadata: { host: 'app-3' } },
+    });
+    expect((await run(url, 'renew'))?.['renewLock']).toMatchObject({ __typename: 'LockRenewed', lock: { fencingToken: '1' } });
+    expect((await run(url, 'release'))?.['releaseLock']).toMatchObject({ __typename: 'LockReleased', fencingToken: '1' });
+  });
+
+  test('that is retried gets the same acquisition again', async () => {
+    const { url } = await startTestApp();
+    const first = await run(url, 'retry');
+    expect(first?.['acquireLock']).toEqual({ __typename: 'LockAcquired', reacquired: false, lock: { fencingToken: '1' } });
+    expect(await run(url, 'retry')).toEqual(first);
+  });
+
+  test('with which an operator frees a lock shows its owner, and frees it', async () => {
+    const { url } = await startTestApp();
+    await acquireLock(url, 'job:stuck', 'worker-7');
+    expect((await run(url, 'look'))?.['lock']).toMatchObject({ owner: 'worker-7', fencingToken: '1' });
+    expect((await run(url, 'free'))?.['releaseLock']).toMatchObject({ __typename: 'LockReleased' });
+    expect(await run(url, 'look')).toEqual({ lock: null });
+  });
+
+  test('and every other one is run here', () => {
+    expect(GRAPHQL.map(({ name }) => name)).toEqual(['acquire', 'renew', 'release', 'retry', 'look', 'free']);
+  });
+});
