@@ -2,6 +2,7 @@
 import { ConfigError, readConfig, type Config } from './config.js';
 import { createLogger } from './observability/logger.js';
 import { closeOnSignal } from './server/shutdown.js';
+import { StoreUnavailable } from './store/lock-store.js';
 import { UnusableDatabase } from './store/unusable-database.js';
 
 /** What a shell shows of a start that could not be made: one line for each problem, and no stack. */
@@ -21,7 +22,7 @@ function configure(): Config {
 
 /** What keeps a start from succeeding without being a fault of the program: the sentence to show, else null. */
 function reasonOf(error: unknown, { host, port }: Config): string | null {
-  if (error instanceof UnusableDatabase) return error.message;
+  if (error instanceof UnusableDatabase || error instanceof StoreUnavailable) return error.message;
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `PORT=${port}: another program listens there already`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EACCES')

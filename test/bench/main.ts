@@ -1,15 +1,24 @@
+import { benchDurability, commitGroups } from './durability.js';
 import { benchHeldLocks } from './held-locks.js';
 import { benchTransports } from './transports.js';
 import { benchWriter } from './writer.js';
 
-const BENCHES = { writer: benchWriter, transports: benchTransports, 'held-locks': benchHeldLocks };
+const BENCHES = { writer: benchWriter, transports: benchTransports, 'held-locks': benchHeldLocks, durability: benchDurability };
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !(name in BENCHES));
-if (unknown.length > 0) {
-  console.error(`No benchmark is named ${unknown.join(', ')}: there are ${Object.keys(BENCHES).join(', ')}`);
-  process.exitCode = 2;
+const [first, file] = process.argv.slice(2);
+if (first === 'durability' && file !== undefined) {
+  commitGroups(file);
 } else {
+  await run(process.argv.slice(2));
+}
+
+async function run(wanted: readonly string[]): Promise<void> {
+  const unknown = wanted.filter((name) => !(name in BENCHES));
+  if (unknown.length > 0) {
+    console.error(`No benchmark is named ${unknown.join(', ')}: there are ${Object.keys(BENCHES).join(', ')}`);
+    process.exitCode = 2;
+    return;
+  }
   for (const [name, bench] of Object.entries(BENCHES)) {
     if (wanted.length === 0 || wanted.includes(name)) await bench();
   }

@@ -8,6 +8,8 @@ import { WriteStatements } from './write-statements.js';
 const BUSY_TIMEOUT_MS = 5000;
 /** Pages in the write-ahead log before they are copied into the database: more of them find the same page changed again. */
 const CHECKPOINT_PAGES = 4000;
+/** The number by which SQLite tells `synchronous = FULL`. */
+const SYNCHRONOUS_FULL = 2n;
 const CACHE_KIB = 32 * 1024;
 /** What a write-ahead log that once grew large is cut back to. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -86,6 +88,8 @@ function connect(file: string): Connection {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') throw new Error('The database can not be put into WAL mode');
     // Each COMMIT waits until the disk has it.
     db.pragma('synchronous = FULL');
+    if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL)
+      throw new Error('The database can not be made to wait for the disk');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     db.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
     db.pragma(`cache_size = -${CACHE_KIB}`);
