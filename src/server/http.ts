@@ -141,7 +141,7 @@ export class HttpServer {
 
   async #graphql(search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { origins, operations, graphiql } = this.#options;
-    const { origin, host, accept = '', 'content-type': contentType } = request.headers;
+    const { origin, host, 'content-type': contentType } = request.headers;
     origins.writeCorsHeaders(response, origin);
     if (!origins.allows(origin, host)) {
       refuse(response, 403, 'This origin is not allowed');
@@ -156,8 +156,6 @@ export class HttpServer {
     } else if (graphiql?.isAskedFor(request, search) === true) {
       await graphiql.answer(request, response);
     } else if (request.method === 'GET' || !(await answerJsonPost(request, response, operations))) {
-      // Yoga would prefer multipart/mixed to the stream of events where both are acceptable.
-      if (/text\/event-stream/i.test(accept)) request.headers.accept = 'text/event-stream';
       await this.#yoga.handle(request, response);
     }
   }

@@ -10,6 +10,8 @@ interface ServerContext {
   readonly res: ServerResponse;
 }
 
+const EVENT_STREAM = 'text/event-stream';
+
 type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
 
 /**
@@ -35,14 +37,19 @@ export function createYogaHandler(path: string, operations: Operations, maskErro
 
 function useOperations(operations: Operations): Plugin<object, ServerContext> {
   return {
-    onParams({ setParamsHandler }) {
-      setParamsHandler(({ params, context }) => run(params, context, operations));
+    onParams({ request, setParamsHandler }) {
+      setParamsHandler(async ({ params, context }) => {
+        const result = await run(params, context, operations);
+        // Yoga would prefer multipart/mixed to the stream of events where both are acceptable.
+        if (Symbol.asyncIterator in result) request.headers.set('accept', EVENT_STREAM);
+        return result;
+      });
     },
   };
 }
 
 async function run(params: GraphQLParams, { req, res }: ServerContext, operations: Operations): Promise<Result> {
-  const takesEvents = req.headers.accept === 'text/event-stream';
+  const takesEvents = req.headers.accept?.toLowerCase().includes(EVENT_STREAM) === true;
   const { query = '', operationName, variables } = params;
   const operation = operations.prepare({ query, operationName, variables }, takesEvents ? 'sse' : 'http');
   if (isRefused(operation)) {
