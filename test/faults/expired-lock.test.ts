@@ -57,6 +57,7 @@ describe('a lock whose expiry has passed', () => {
       expect(await api.renew('r', 'A', { fencingToken })).toMatchObject({ reason: 'HELD_BY_ANOTHER', current: taken });
     }
     expect(await api.lock('r')).toEqual(taken);
+    expect((await api.events()).map(brief)).toEqual(['ACQUIRED r A', 'EXPIRED r A', 'ACQUIRED r B']);
   });
 
   test('while no server ran is told once by the next one, as of the moment at which it expired', async () => {

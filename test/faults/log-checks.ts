@@ -31,11 +31,24 @@ export function expectAllInLog(acknowledged: readonly Acknowledged[], log: reado
   expect(new Set(acknowledged.map(({ revision }) => revision)).size).toBe(acknowledged.length);
 }
 
-/** The revisions go up by one, and each token is the revision of its acquisition. */
-export function expectOneHistory(log: readonly EventView[], first = 1n): void {
-  expect(log.map(({ revision }) => revision)).toEqual(log.map((_, index) => String(first + BigInt(index))));
-  const acquired = log.filter(({ type }) => type === 'ACQUIRED');
-  expect(acquired.map(({ fencingToken }) => fencingToken)).toEqual(acquired.map(({ revision }) => revision));
+/** The revisions of the whole log go up by one from the first on, and no event contradicts those before it. */
+export function expectOneHistory(log: readonly EventView[]): void {
+  expect(log.map(({ revision }) => revision)).toEqual(log.map((_, index) => String(index + 1)));
+  expectNoContradiction(log);
+}
+
+/** Each event belongs to the acquisition that its token numbers and that has not ended; what expires does so when it was to. */
+export function expectNoContradiction(log: readonly EventView[]): void {
+  const current = new Map<string, EventView>();
+  const contradictions = log.filter((event) => {
+    const { type, resource, owner, fencingToken, at, expiresAt } = event;
+    if (type === 'ACQUIRED') current.set(fencingToken, event);
+    const acquired = current.get(fencingToken);
+    if (type === 'RELEASED' || type === 'EXPIRED') current.delete(fencingToken);
+    const isOfAcquisition = acquired?.revision === fencingToken && acquired.resource === resource && acquired.owner === owner;
+    return !isOfAcquisition || (type === 'EXPIRED' && at !== expiresAt);
+  });
+  expect(contradictions).toEqual([]);
 }
 
 /** What is held after these events, by name. */

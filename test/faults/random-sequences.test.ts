@@ -5,7 +5,7 @@ import { startTestApp } from '../support/app.js';
 import { ManualTime } from '../support/manual-time.js';
 import { isSoak, rounds, timeLimit } from '../support/rounds.js';
 import { RETRY_WINDOW_MS } from '../locks/lock-model.js';
-import { expectAllInLog, expectLocksToFollowFromLog } from './log-checks.js';
+import { expectAllInLog, expectLocksToFollowFromLog, expectNoContradiction } from './log-checks.js';
 import { ScriptedClient } from './scripted-client.js';
 import { Session } from './session.js';
 
@@ -38,6 +38,7 @@ test(
         await watch.reach(revision);
         watch.stop();
         const log = await api.events({ prefix });
+        expectNoContradiction(log);
         expectAllInLog(client.acknowledged, log);
         expect(watch.events).toEqual(log.map((event) => ({ __typename: 'LockEvent', ...event })));
       }),

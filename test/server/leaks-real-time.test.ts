@@ -1,12 +1,18 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { acquireLock } from '../support/http-client.js';
+import { rounds } from '../support/rounds.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 
-const ROUNDS = 20;
+const WEBSOCKETS_AT_ONCE = 20;
+const STREAMS_AT_ONCE = 10;
+/** Of the heap, in bytes: what one run may leave in caches, and what varies from one collection to the next. */
+const HEAP = { warm: 20_000_000, again: 4_000_000 };
 const QUERY = 'subscription { lockChanges(filter: { resource: "never:touched" }) { __typename } }';
 const SUBSCRIBE = JSON.stringify({ type: 'subscribe', id: '1', payload: { query: QUERY } });
 
@@ -37,24 +43,42 @@ async function streamAndVanish(url: string, afterMs: number): Promise<void> {
   socket.destroy();
 }
 
+async function vanishManyTimes(url: string): Promise<void> {
+  for (let round = 0; round < rounds(100, 10); round++) {
+    await Promise.all(Array.from({ length: WEBSOCKETS_AT_ONCE }, (_, n) => subscribeAndVanish(url, n % 6)));
+  }
+}
+
+/** What is still referred to, in bytes; of the service and of its clients, which are gone. */
+function heapInUse(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
 async function expectNothingLeft(app: TestApp): Promise<void> {
   await expect.poll(() => app.metric('holdfast_watchers'), { timeout: 5_000 }).toBe(0);
   await expect.poll(() => app.metric('holdfast_websockets'), { timeout: 5_000 }).toBe(0);
 }
 
 describe('a subscription whose client vanishes', () => {
-  test('while it is set up over a WebSocket leaves nothing behind', async () => {
+  test('while it is set up over a WebSocket leaves nothing behind, in memory neither', async () => {
     const app = await startTestApp();
-    for (let round = 0; round < ROUNDS; round++) {
-      await Promise.all(Array.from({ length: 20 }, (_, n) => subscribeAndVanish(app.url, n % 6)));
+    const heap = [heapInUse()];
+    for (let run = 0; run < 2; run++) {
+      await vanishManyTimes(app.url);
+      await expectNothingLeft(app);
+      heap.push(heapInUse());
     }
-    await expectNothingLeft(app);
+    const [before = 0, once = 0, twice = 0] = heap;
+    expect(once - before).toBeLessThan(HEAP.warm);
+    expect(twice - once).toBeLessThan(HEAP.again);
   });
 
   test('while it is set up as server-sent events leaves nothing behind', async () => {
     const app = await startTestApp();
-    for (let round = 0; round < ROUNDS; round++) {
-      await Promise.all(Array.from({ length: 10 }, (_, n) => streamAndVanish(app.url, n % 6)));
+    for (let round = 0; round < rounds(50); round++) {
+      await Promise.all(Array.from({ length: STREAMS_AT_ONCE }, (_, n) => streamAndVanish(app.url, n % 6)));
     }
     await expectNothingLeft(app);
   });
