@@ -1,10 +1,7 @@
-const LOCK = 'lock { id resource fencingToken expiresAt }';
-
-const ACQUIRE = `mutation A($input: AcquireLockInput!) { acquireLock(input: $input) { __typename ... on LockAcquired { reacquired ${LOCK} } ... on LockError { message } } }`;
-const RELEASE = `mutation R($input: ReleaseLockInput!) { releaseLock(input: $input) { __typename ... on LockReleased { fencingToken revision } ... on LockError { message } } }`;
-const RENEW = `mutation W($input: RenewLockInput!) { renewLock(input: $input) { __typename ... on LockRenewed { ${LOCK} } ... on LockError { message } } }`;
-const LOOK = `query L($resource: String!) { lock(resource: $resource) { id owner fencingToken expiresAt remainingMs } }`;
-const NOOP = 'mutation N($resource: String!, $owner: String!) { noop(resource: $resource, owner: $owner) }';
+const ACQUIRE = `mutation($input:AcquireLockInput!){acquireLock(input:$input){__typename ...on LockAcquired{lock{fencingToken expiresAt}}...on LockError{message}}}`;
+const RELEASE = `mutation($input:ReleaseLockInput!){releaseLock(input:$input){__typename ...on LockReleased{revision}...on LockError{message}}}`;
+const LOOK = `query($resource:String!){lock(resource:$resource){owner fencingToken expiresAt}}`;
+const NOOP = 'mutation($resource:String!,$owner:String!){noop(resource:$resource,owner:$owner)}';
 
 const payload = (query: string, variables: object) => JSON.stringify({ query, variables });
 
@@ -12,7 +9,6 @@ const payload = (query: string, variables: object) => JSON.stringify({ query, va
 export const acquireBody = (resource: string, owner: string, ttlMs = 60_000) =>
   payload(ACQUIRE, { input: { resource, owner, ttlMs } });
 export const releaseBody = (resource: string, owner: string) => payload(RELEASE, { input: { resource, owner } });
-export const renewBody = (resource: string, owner: string) => payload(RENEW, { input: { resource, owner } });
 export const lookBody = (resource: string) => payload(LOOK, { resource });
 export const noopBody = (resource: string, owner: string) => payload(NOOP, { resource, owner });
 

@@ -94,12 +94,13 @@ function noop(send: Send): Operation {
   };
 }
 
-/** Acquires, and releases in the next round. */
+/** Acquires, and releases in the next round. The bodies are made before: the server is what is measured. */
 function acquireAndRelease(send: Send): Operation {
+  const names = Array.from({ length: LANES }, (_, lane) => [`lane:${lane}`, `owner:${lane}`] as const);
+  const bodies = [names.map((name) => acquireBody(...name)), names.map((name) => releaseBody(...name))] as const;
   return async (lane, round) => {
     const isAcquire = round % 2 === 0;
-    const names = [`lane:${lane}`, `owner:${lane}`] as const;
-    const answer = await send(lane, isAcquire ? acquireBody(...names) : releaseBody(...names));
+    const answer = await send(lane, bodies[isAcquire ? 0 : 1][lane] ?? '');
     expectAnswer(answer, isAcquire ? 'LockAcquired' : 'LockReleased');
   };
 }
