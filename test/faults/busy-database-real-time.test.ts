@@ -89,19 +89,21 @@ test(
 );
 
 test(
-  'acquires while another process holds the database for long are told to retry, are not applied, and everything works afterwards',
+  'acquires while another process holds the database for long are told to retry and are not applied, and all works afterwards',
   { timeout: timeLimit(60_000) },
   async () => {
     const busy = await whileHeldBy('BEGIN EXCLUSIVE');
     const [results] = await Promise.all([acquireNames(busy.api, 'during', 20), busy.endAfter(15_000)]);
-    for (const result of results) {
-      expect(result).toMatchObject({ status: 'rejected', reason: { constructor: ApiError } });
-      expect((result as PromiseRejectedResult).reason).toHaveProperty('extensions', {
-        code: 'UNAVAILABLE',
-        retryable: true,
-        applied: false,
-      });
+    const refused = results.filter((result) => result.status === 'rejected');
+    expect(refused).not.toEqual([]);
+    for (const { reason } of refused) {
+      expect(reason).toBeInstanceOf(ApiError);
+      expect(reason).toHaveProperty('extensions', { code: 'UNAVAILABLE', retryable: true, applied: false });
     }
-    await expectToGoOn(busy, []);
+    // Those whose turn came only when the other process was done may have got their lock.
+    await expectToGoOn(
+      busy,
+      during.filter((_, n) => results[n] !== undefined && isLock(results[n])),
+    );
   },
 );
