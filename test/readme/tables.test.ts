@@ -120,7 +120,7 @@ test('the paths of the table answer', async () => {
 
 test.each([
   ['engine/lock-engine.ts', 'BOOKMARK_MS', 15_000, 'after every 15 quiet seconds'],
-  ['store/sqlite/write-connection.ts', 'WAL_LIMIT_BYTES', 64 * 1024 * 1024, 'cut back to 64 MiB'],
+  ['store/sqlite/write-connection.ts', 'MAX_WAL_PAGES', 64_000, '16 to 250 MiB'],
   ['store/sqlite/restore.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],
 ])('%s has the %s that is told', (file, constant, value, told) => {
   expect(numberIn(file, constant)).toBe(value);

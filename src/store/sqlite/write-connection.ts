@@ -6,13 +6,16 @@ import { WriteStatements } from './write-statements.js';
 
 /** How long BEGIN waits for another process that writes to the same file. */
 const BUSY_TIMEOUT_MS = 5000;
-/** Pages in the write-ahead log before they are copied into the database: more of them find the same page changed again. */
-const CHECKPOINT_PAGES = 4000;
+/**
+ * The write-ahead log may grow as long as the database, within these bounds, before it is copied into it: with many locks,
+ * each change touches pages all over the database, and the longer the log the more of them are copied only once.
+ */
+const MIN_WAL_PAGES = 4_000;
+const MAX_WAL_PAGES = 64_000;
+const PAGE_BYTES = 4096;
 /** The number by which SQLite tells `synchronous = FULL`. */
 const SYNCHRONOUS_FULL = 2n;
 const CACHE_KIB = 32 * 1024;
-/** What a write-ahead log that once grew large is cut back to. */
-const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
  * The connection that writes. A transaction that fails is rolled back; where even that fails, the connection is replaced:
@@ -58,6 +61,11 @@ export class WriteConnection {
     }
   }
 
+  /** To be called now and then: the database grows. */
+  fitWal(): void {
+    fitWal(this.open());
+  }
+
   close(): void {
     this.#connection?.db.close();
     this.#connection = null;
@@ -90,11 +98,18 @@ function connect(file: string): Connection {
     db.pragma('synchronous = FULL');
     if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL)
       throw new Error('The database can not be made to wait for the disk');
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    db.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
+    // Where a slow reader made it grow beyond that, the file is cut back.
+    db.pragma(`journal_size_limit = ${MAX_WAL_PAGES * PAGE_BYTES}`);
     db.pragma(`cache_size = -${CACHE_KIB}`);
-    return { db, statements: new WriteStatements(db) };
+    const connection = { db, statements: new WriteStatements(db) };
+    fitWal(connection);
+    return connection;
   } catch (error) {
     throw new StoreUnavailable(`The database file ${file} could not be opened for writing`, false, { cause: error });
   }
+}
+
+function fitWal({ db }: Connection): void {
+  const pages = Number(db.pragma('page_count', { simple: true }));
+  db.pragma(`wal_autocheckpoint = ${Math.min(Math.max(pages, MIN_WAL_PAGES), MAX_WAL_PAGES)}`);
 }

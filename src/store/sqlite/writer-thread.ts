@@ -48,6 +48,7 @@ function answer(request: WriterRequest): WriterAnswers[keyof WriterAnswers] {
     case 'commit':
       return commitGroup(connection, clock, retryWindowMs, request.commands);
     case 'prune':
+      connection.fitWal();
       return pruneStep(connection, clock, retryWindowMs, request.policy);
     case 'close':
       connection.close();
