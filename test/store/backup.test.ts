@@ -43,6 +43,12 @@ describe('a backup', () => {
     expect(readdirSync(dirname(path))).toEqual(['other.db']);
   });
 
+  test('into a directory that does not exist is refused', async () => {
+    const path = await migratedDatabase();
+    const file = join(dirname(path), 'nowhere', 'backup.db');
+    expect(() => backUp(path, file)).toThrow(`The backup ${file} can't be written: ENOENT`);
+  });
+
   test('of a database that does not exist is refused, and creates none', () => {
     const path = join(temporaryDirectory(), 'holdfast.db');
     expect(() => backUp(path, `${path}.backup`)).toThrow(`There is no database ${path}`);

@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { checkSqliteFile } from '../database-url.js';
@@ -6,7 +7,7 @@ import { UnusableDatabase } from '../unusable-database.js';
 
 /**
  * Writes a consistent copy of the database, as it is at one moment, while servers go on using it. The file appears only
- * when it is complete and durable.
+ * when it is complete and durable: whoever copies backups away can take whatever bears the name.
  *
  * @returns how many bytes it has.
  * @throws UnusableDatabase where the file exists already, can't be written, or the database is not Holdfast's.
@@ -15,19 +16,20 @@ export function backUp(databasePath: string, file: string): number {
   const target = resolve(file);
   checkSqliteFile(databasePath);
   if (!existsSync(databasePath)) throw new UnusableDatabase('INACCESSIBLE', `There is no database ${databasePath}`);
-  reserve(target);
-  const partial = `${target}.partial`;
+  // Asked again when it counts; this spares the work for an answer that is known at once.
+  if (existsSync(target)) throw unwritable(target, ALREADY_EXISTS);
+  // A name of its own: in a container a process id is no such thing, and what a killed run left may bear it.
+  const partial = `${target}.partial-${randomBytes(4).toString('hex')}`;
   try {
-    rmSync(partial, { force: true });
+    create(partial, target);
     copyDatabase(databasePath, partial);
     flush(partial);
-    renameSync(partial, target);
-    flush(dirname(target));
-  } catch (error) {
+    giveName(partial, target);
+  } finally {
     rmSync(partial, { force: true });
-    rmSync(target, { force: true });
-    throw error;
   }
+  // The backup is whole already: where this fails it stays, and only whether its name survives a loss of power is open.
+  flush(dirname(target));
   return statSync(target).size;
 }
 
@@ -81,13 +83,27 @@ export function flush(path: string): void {
   }
 }
 
-/** Takes the name, so that two backups to one file can't both go on. */
-function reserve(file: string): void {
+const ALREADY_EXISTS = 'it exists already, and is not overwritten';
+
+/** Shows at once, and in the words of the operating system, whether there is a place for the backup. */
+function create(partial: string, target: string): void {
   try {
-    closeSync(openSync(file, 'wx'));
+    closeSync(openSync(partial, 'wx'));
+  } catch (error) {
+    throw unwritable(target, (error as Error).message, error);
+  }
+}
+
+/** In one step that, unlike a rename, is refused where the name is taken: two backups to one file can't both succeed. */
+function giveName(partial: string, target: string): void {
+  try {
+    linkSync(partial, target);
   } catch (error) {
     const exists = (error as { code?: string }).code === 'EEXIST';
-    const why = exists ? 'it exists already, and is not overwritten' : (error as Error).message;
-    throw new UnusableDatabase('INACCESSIBLE', `The backup ${file} can't be written: ${why}`, { cause: error });
+    throw unwritable(target, exists ? ALREADY_EXISTS : (error as Error).message, error);
   }
+}
+
+function unwritable(target: string, why: string, cause?: unknown): UnusableDatabase {
+  return new UnusableDatabase('INACCESSIBLE', `The backup ${target} can't be written: ${why}`, { cause });
 }
