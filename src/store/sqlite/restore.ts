@@ -38,7 +38,8 @@ interface Clock {
  *
  * @param now the wall clock, in epoch milliseconds; names the files that are kept aside.
  * @throws UnusableDatabase where a server uses the database, or the backup is damaged, newer than this program, or not
- * Holdfast's. Nothing has changed then.
+ * Holdfast's. The database holds the same then, under its name; one that nobody uses may have been made one file, without
+ * a write-ahead log, which whoever opens it next begins anew.
  */
 export async function restore(file: string, databasePath: string, now: number = Date.now()): Promise<Restored> {
   checkSqliteFile(databasePath);
