@@ -23,9 +23,6 @@ export interface Engine {
 
   head(): Promise<LogHead>;
 
-  /** How many locks are held now. */
-  countHeld(): Promise<number>;
-
   /** Answers what was submitted, ends all watches, and lets go of the database. Once is enough; more does no harm. */
   close(): Promise<void>;
 }

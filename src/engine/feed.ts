@@ -16,7 +16,7 @@ export class Feed implements WatcherFeed {
   readonly #observer: EngineObserver;
   readonly #bookmarkMs: number;
   #logId: string;
-  #last: bigint;
+  #revision: bigint;
   readonly #watchers = new Set<Watcher>();
   /** Watchers of one name are found by it; `#broad` holds all others. */
   readonly #byResource = new Map<string, Set<Watcher>>();
@@ -29,11 +29,11 @@ export class Feed implements WatcherFeed {
     this.#observer = observer;
     this.#bookmarkMs = bookmarkMs;
     this.#logId = head.logId;
-    this.#last = head.revision;
+    this.#revision = head.revision;
   }
 
-  get last(): bigint {
-    return this.#last;
+  get revision(): bigint {
+    return this.#revision;
   }
 
   get logId(): string {
@@ -52,9 +52,9 @@ export class Feed implements WatcherFeed {
   remove(watcher: Watcher): void {
     if (!this.#watchers.delete(watcher)) return;
     const { resource } = watcher.request.selector;
-    const group = this.#watchersOf(watcher.request);
-    group.delete(watcher);
-    if (resource !== null && group.size === 0) this.#byResource.delete(resource);
+    const alike = this.#watchersOf(watcher.request);
+    alike.delete(watcher);
+    if (resource !== null && alike.size === 0) this.#byResource.delete(resource);
     this.#observer.watchers(this.#watchers.size);
   }
 
@@ -62,7 +62,7 @@ export class Feed implements WatcherFeed {
   publish({ logId, events }: CommittedGroup): void {
     const first = events[0];
     if (first === undefined) return;
-    if (logId === this.#logId && first.revision === this.#last + 1n) this.#deliver(events);
+    if (logId === this.#logId && first.revision === this.#revision + 1n) this.#deliver(events);
     else this.wake();
   }
 
@@ -87,13 +87,13 @@ export class Feed implements WatcherFeed {
 
   async #catchUp(): Promise<void> {
     for (;;) {
-      const page = await this.#store.readLog(this.#last, PAGE_EVENTS, ALL);
-      if (page.logId !== this.#logId || page.oldestRevision > this.#last) {
+      const page = await this.#store.readLog(this.#revision, PAGE_EVENTS, ALL);
+      if (page.logId !== this.#logId || page.oldestRevision > this.#revision) {
         this.#jumpTo(page);
         return;
       }
       // While the page was read, the writer may have published some of it.
-      this.#deliver(page.events.filter(({ revision }) => revision > this.#last));
+      this.#deliver(page.events.filter(({ revision }) => revision > this.#revision));
       if (page.through >= page.revision) return;
     }
   }
@@ -101,13 +101,13 @@ export class Feed implements WatcherFeed {
   /** The log does not go on where the feed stands. Each watcher finds out what that means for it when it reads the log. */
   #jumpTo({ logId, revision }: LogHead): void {
     this.#logId = logId;
-    this.#last = revision;
+    this.#revision = revision;
     for (const watcher of this.#watchers) watcher.fallBehind();
   }
 
   #deliver(events: readonly LockEvent[]): void {
     for (const event of events) {
-      this.#last = event.revision;
+      this.#revision = event.revision;
       const named = this.#byResource.get(event.resource);
       if (named !== undefined) for (const watcher of named) watcher.offer(event);
       for (const watcher of this.#broad) watcher.offer(event);

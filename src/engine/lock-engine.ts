@@ -60,10 +60,6 @@ export class LockEngine implements Engine {
     return this.#store.head();
   }
 
-  countHeld(): Promise<number> {
-    return this.#store.countHeld();
-  }
-
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
   }

@@ -7,9 +7,9 @@ export interface EngineObserver {
   decided(command: Command, outcome: Outcome): void;
   /** A group of that many commands was committed, in that time. */
   committed(commands: number, commitMs: number): void;
-  /** A group failed: the database did not answer, or a fault of ours. */
+  /** A group, the feed or the sweeper failed: the database did not answer, or a fault of ours. The next try may do better. */
   failed(error: unknown): void;
-  /** An event reached the feed, that long after it was written, by the store's clock. */
+  /** An event reached the feed, that long after it was written, by this machine's clock. */
   published(lagMs: number): void;
   watchers(count: number): void;
 }

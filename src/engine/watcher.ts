@@ -13,7 +13,7 @@ export interface WatcherFeed {
   /** Which history it tells. */
   readonly logId: string;
   /** The revision up to which live watchers have been told everything. */
-  readonly last: bigint;
+  readonly revision: bigint;
   /** Forgets a watcher that has ended. */
   remove(watcher: Watcher): void;
 }
@@ -43,7 +43,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     this.#store = store;
     this.#bookmarkMs = bookmarkMs;
     this.#logId = feed.logId;
-    this.#position = feed.last;
+    this.#position = feed.revision;
     this.#items = this.#run();
   }
 
@@ -148,12 +148,12 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     }
     this.#position = page.through;
     // No await between the two: the feed can't move on in between.
-    if (this.#position >= this.#feed.last && this.#logId === this.#feed.logId) this.#isLive = true;
+    if (this.#position >= this.#feed.revision && this.#logId === this.#feed.logId) this.#isLive = true;
   }
 
   #bookmark(): WatchItem {
-    // It is live and its queue is empty: the feed's position is its own.
-    this.#position = this.#feed.last;
+    // It is live and its queue is empty: what the feed has told it knows. It may have read further than that.
+    if (this.#feed.revision > this.#position) this.#position = this.#feed.revision;
     return { kind: 'bookmark', logId: this.#logId, revision: this.#position };
   }
 

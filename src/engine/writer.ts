@@ -4,7 +4,9 @@ import { StoreUnavailable, type CommittedGroup, type LockStore } from '../store/
 import type { EngineObserver } from './observer.js';
 
 /** Commands in one transaction at the most: what a slow disk keeps waiting, and what one failure can touch. */
-const MAX_GROUP = 1000;
+const MAX_GROUP_COMMANDS = 1000;
+/** Commands that wait, at the most. Beyond that a refusal at once is worth more than an answer in minutes. */
+const MAX_WAITING_COMMANDS = 100_000;
 /** Groups handed to the store at once: the second is there when the first is done, so that the disk never waits for us. */
 const MAX_GROUPS_UNDER_WAY = 2;
 
@@ -36,6 +38,7 @@ export class Writer {
 
   submit<C extends Command>(command: C): Promise<OutcomeOf<C>> {
     if (this.#closing !== null) return Promise.reject(new StoreUnavailable('The server is shutting down', false));
+    if (this.#queue.length >= MAX_WAITING_COMMANDS) return Promise.reject(new StoreUnavailable('The server is overloaded', false));
     return new Promise((resolve, reject) => {
       // The store answers each command with an outcome of its own kind.
       this.#queue.push({ command, resolve: resolve as Submission['resolve'], reject });
@@ -64,7 +67,7 @@ export class Writer {
   #flush(): void {
     while (this.#queue.length > 0 && this.#groupsUnderWay < MAX_GROUPS_UNDER_WAY) {
       this.#groupsUnderWay++;
-      void this.#commit(this.#queue.splice(0, MAX_GROUP)).finally(() => {
+      void this.#commit(this.#queue.splice(0, MAX_GROUP_COMMANDS)).finally(() => {
         this.#groupsUnderWay--;
         if (this.#queue.length > 0) this.#scheduleFlush();
         this.#resolveIfClosed();
@@ -73,27 +76,32 @@ export class Writer {
   }
 
   async #commit(group: readonly Submission[]): Promise<void> {
+    let committed: CommittedGroup;
     try {
-      const committed = await this.#store.commit(group.map(({ command }) => command));
-      this.#observer.committed(group.length, committed.commitMs);
-      if (committed.events.length > 0) this.#publish(committed);
-      this.#answer(group, committed.outcomes);
+      committed = await this.#store.commit(group.map(({ command }) => command));
     } catch (error) {
-      this.#observer.failed(error);
-      if (error instanceof StoreUnavailable || group.length === 1) {
-        for (const { reject } of group) reject(error);
-      } else {
-        // One command must not fail its neighbours: each gets a transaction of its own.
-        for (const submission of group) await this.#commit([submission]);
-      }
+      await this.#fail(group, error);
+      return;
+    }
+    this.#observer.committed(group.length, committed.commitMs);
+    if (committed.events.length > 0) this.#publish(committed);
+    for (const [index, { command, resolve }] of group.entries()) {
+      const outcome = committed.outcomes[index] as Outcome;
+      this.#observer.decided(command, outcome);
+      resolve(outcome);
     }
   }
 
-  #answer(group: readonly Submission[], outcomes: readonly Outcome[]): void {
-    for (const [index, { command, resolve }] of group.entries()) {
-      const outcome = outcomes[index] as Outcome;
-      this.#observer.decided(command, outcome);
-      resolve(outcome);
+  /**
+   * One command must not fail its neighbours: where the database is not at fault, each gets a transaction of its own. A
+   * group that is under way meanwhile may come before them: all of them were waiting together, so any order is true.
+   */
+  async #fail(group: readonly Submission[], error: unknown): Promise<void> {
+    this.#observer.failed(error);
+    if (error instanceof StoreUnavailable || group.length === 1) {
+      for (const { reject } of group) reject(error);
+    } else {
+      for (const submission of group) await this.#commit([submission]);
     }
   }
 

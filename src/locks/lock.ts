@@ -23,7 +23,7 @@ export interface Lock {
   readonly expiryRecorded: boolean;
 }
 
-/** Expired means `now >= expiresAt`, everywhere. Nothing else decides whether a row is held. */
+/** Expired means `now >= expiresAt`, everywhere: conditions in SQL say the same. */
 export function isHeld(lock: Lock, now: number): boolean {
   return now < lock.expiresAt;
 }

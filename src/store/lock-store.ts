@@ -27,7 +27,7 @@ export interface CommittedGroup {
 /** A stretch of the log. The head is read together with it, so that pruning can't open a silent hole. */
 export interface LogPage extends LogHead {
   readonly events: readonly LockEvent[];
-  /** The revision up to which the page is complete: what is not in it up to here did not match. */
+  /** The revision up to which the page is complete: what is not in it up to here did not match. Never above `revision`. */
   readonly through: bigint;
 }
 
@@ -77,8 +77,8 @@ export interface LockStore {
    */
   prune(policy: RetentionPolicy): Promise<boolean>;
 
-  /** Calls the listener when the log may have grown, also by other instances. A wake-up only: it may come late or twice. */
-  onGrowth(listener: () => void): void;
+  /** Calls back when the log may have grown, also by other instances. A wake-up only: it may come late or twice. */
+  onGrowth(wake: () => void): void;
 
   /** Waits for the commits under way, then lets go of the database. Once is enough; more does no harm. */
   close(): Promise<void>;

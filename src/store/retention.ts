@@ -1,11 +1,11 @@
-import type { RetentionPolicy } from './lock-store.js';
-
 /** The oldest part of the log, as pruning looks at it. */
 export interface OldestEvents {
   /** In revision order. */
   readonly events: readonly { readonly revision: bigint; readonly writtenAt: number }[];
-  /** How many events the whole log has. */
-  readonly total: number;
+  /** Where this history begins: what lies below is what a restore left of an earlier one. */
+  readonly oldestRevision: bigint;
+  /** How many events this history has beyond what is to be kept; zero or less: none. */
+  readonly excess: number;
 }
 
 /**
@@ -13,16 +13,15 @@ export interface OldestEvents {
  * many, whichever comes first, but never within the retry window: the log is the memory of retries.
  */
 export function prunableUpTo(
-  { events, total }: OldestEvents,
-  { eventAgeMs, eventRows }: RetentionPolicy,
+  { events, oldestRevision, excess }: OldestEvents,
+  eventAgeMs: number,
   retryWindowMs: number,
   now: number,
 ): bigint | null {
-  const excess = total - eventRows;
   let last: bigint | null = null;
-  for (const [index, { revision, writtenAt }] of events.entries()) {
+  for (const { revision, writtenAt } of events) {
     const age = now - writtenAt;
-    if (age <= retryWindowMs || (age <= eventAgeMs && index >= excess)) break;
+    if (age <= retryWindowMs || (age <= eventAgeMs && revision > oldestRevision + BigInt(Math.max(excess, 0)))) break;
     last = revision;
   }
   return last;

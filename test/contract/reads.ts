@@ -53,6 +53,21 @@ export function describeReads(openFixture: OpenFixture): void {
     expect(await revisionsOf(store, { ...everything, resource: 'nothing' })).toEqual([]);
   });
 
+  it('a page of the log never says that it looked further than the log goes, however far that is', async () => {
+    const { open, setRevision } = await openFixture();
+    const store = await open();
+    for (const segments of [1n, 31n, 32n, 33n, 34n, 64n, 65n]) {
+      await setRevision(segments * SEGMENT_REVISIONS + 5n);
+      for (let after = 0n; ;) {
+        const page = await store.readLog(after, 10, { ...everything, resource: 'nothing' });
+        expect(page.through).toBeGreaterThan(after);
+        expect(page.through).toBeLessThanOrEqual(page.revision);
+        if (page.through === page.revision) break;
+        after = page.through;
+      }
+    }
+  });
+
   it('an instance sees what another one committed, and is woken for it', async () => {
     const { open } = await openFixture();
     const [first, second] = [await open(), await open()];

@@ -65,7 +65,7 @@ it('an expiry that passed while no server ran is written once by the next one', 
   await next.close();
 });
 
-it('within 250 ms of its expiry a lock on an idle server has its event', async () => {
+it('a lock on an idle server usually has its event within 250 ms of its expiry', async () => {
   const store = await openStore({ databaseUrl: `file:${(await startEngine()).file}`, retryWindowMs: 600_000 });
   const engine = await LockEngine.start(store, new RecordingObserver(), { retention: RETENTION });
   const watch = engine.watch(watchRequest({ snapshot: false }));
@@ -78,5 +78,5 @@ it('within 250 ms of its expiry a lock on an idle server has its event', async (
   }
   await engine.close();
   expect(delays).toHaveLength(5);
-  expect(Math.min(...delays)).toBeLessThan(250);
+  expect(delays.sort((a, b) => a - b)[2]).toBeLessThan(250);
 });

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/store/lock-store.js';
 import { acquire, release } from '../support/commands.js';
-import { startEngine } from '../support/engine.js';
+import { brief, startEngine, take, watchRequest } from '../support/engine.js';
 
 it('commands that arrive together are committed together, and answered in their order', async () => {
   const { engine, observer } = await startEngine();
@@ -23,6 +23,19 @@ it('200 callers of one free name, and 200 of one expired name: one lock each tim
     expect(outcomes.filter((outcome) => outcome.kind === 'conflict' && outcome.reason === 'HELD_BY_ANOTHER')).toHaveLength(199);
     time.advance(1000);
   }
+  const watch = engine.watch(watchRequest({ after: 0n }));
+  expect((await take(watch, 3)).map(brief)).toEqual(['ACQUIRED r 1', 'EXPIRED r 2', 'ACQUIRED r 3']);
+  await watch.return?.();
+});
+
+it('more commands than can wait are refused at once, with nothing applied', async () => {
+  const { engine } = await startEngine();
+  const results = await Promise.allSettled(
+    Array.from({ length: 100_010 }, () => engine.submit({ kind: 'expire', resource: 'nothing' })),
+  );
+  const refused = results.filter((result) => result.status === 'rejected');
+  expect(refused.length).toBe(10);
+  expect(refused[0]?.reason).toMatchObject({ name: 'StoreUnavailable', applied: false });
 });
 
 it('a command that the database refuses fails alone: its neighbours are stored', async () => {

@@ -25,12 +25,11 @@ function removeOldest(statements: WriteStatements, clock: SharedClock, retryWind
   const { revision, oldest_revision: oldestRevision, at } = statements.readClock();
   const now = clock.nowNotBefore(Number(at));
   const events = statements.oldestEvents(STEP_ROWS);
-  // Above the oldest revision there is no gap. Below it there is nothing, but for what a restore left there.
-  const total = Number(revision - oldestRevision) + statements.countEventsUpTo(oldestRevision);
-  const upTo = prunableUpTo({ events, total }, policy, retryWindowMs, now);
-  if (upTo !== null) statements.deleteEventsUpTo(upTo);
+  // Above the oldest revision there is no gap. What a restore left below it is no part of this history: it goes first.
+  const excess = Number(revision - oldestRevision) - policy.eventRows;
+  const upTo = prunableUpTo({ events, oldestRevision, excess }, policy.eventAgeMs, retryWindowMs, now);
   return {
-    removedEvents: events.filter((event) => upTo !== null && event.revision <= upTo).length,
+    removedEvents: upTo === null ? 0 : statements.deleteEventsUpTo(upTo),
     removedLocks: statements.deleteExpiredLocks(now - policy.expiredLockAgeMs, STEP_ROWS),
   };
 }

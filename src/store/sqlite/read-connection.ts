@@ -5,11 +5,11 @@ import type { Lock } from '../../locks/lock.js';
 import { StoreUnavailable, type LockSelector, type LogHead, type LogPage } from '../lock-store.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
 import { reading } from './faults.js';
-import { CLOCK_COLUMNS, EVENT_COLUMNS, eventOf, LOCK_COLUMNS, lockOf, type ClockRow, type EventRow, type LockRow } from './rows.js';
+import { CLOCK_COLUMNS, EVENT_COLUMNS, toEvent, LOCK_COLUMNS, toLock, type ClockRow, type EventRow, type LockRow } from './rows.js';
 import { selectorSql } from './selector-sql.js';
 
 /** Segments that one page of a narrow watch looks through at the most: the thread that reads has sockets to serve. */
-const SEGMENTS_PER_PAGE = 32;
+const SEGMENTS_PER_PAGE = 32n;
 const BUSY_TIMEOUT_MS = 1000;
 
 type Parameters = Record<string, string | bigint | number | null>;
@@ -23,21 +23,28 @@ export class ReadConnection {
   /** One for each kind of selector: the text differs, not the names in it. */
   readonly #prepared = new Map<string, Database.Statement<[Parameters]>>();
 
+  private constructor(db: Database.Database) {
+    this.#db = db;
+    this.#clock = db.prepare(`SELECT ${CLOCK_COLUMNS} FROM lock_clock WHERE id = 1`);
+    this.#due = db
+      .prepare<[number, number], string>(
+        `SELECT resource FROM distributed_locks WHERE expiry_recorded = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
+      )
+      .pluck();
+    this.#held = db
+      .prepare<[number], bigint>('SELECT count(*) FROM distributed_locks WHERE expiry_recorded = 0 AND expires_at > ?')
+      .pluck();
+  }
+
   /** @throws StoreUnavailable where the file can't be read. */
-  constructor(file: string) {
+  static open(file: string): ReadConnection {
+    let db: Database.Database | null = null;
     try {
-      this.#db = new Database(file, { fileMustExist: true, readonly: true, timeout: BUSY_TIMEOUT_MS });
-      this.#db.defaultSafeIntegers(true);
-      this.#clock = this.#db.prepare(`SELECT ${CLOCK_COLUMNS} FROM lock_clock WHERE id = 1`);
-      this.#due = this.#db
-        .prepare<[number, number], string>(
-          `SELECT resource FROM distributed_locks WHERE expiry_recorded = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
-        )
-        .pluck();
-      this.#held = this.#db
-        .prepare<[number], bigint>('SELECT count(*) FROM distributed_locks WHERE expiry_recorded = 0 AND expires_at > ?')
-        .pluck();
+      db = new Database(file, { fileMustExist: true, readonly: true, timeout: BUSY_TIMEOUT_MS });
+      db.defaultSafeIntegers(true);
+      return new ReadConnection(db);
     } catch (error) {
+      db?.close();
       throw new StoreUnavailable(`The database file ${file} could not be opened`, false, { cause: error });
     }
   }
@@ -67,7 +74,7 @@ export class ReadConnection {
        WHERE expires_at > @now AND resource > @after ${conditions} ORDER BY resource LIMIT @limit`,
     );
     // The empty string is no name, so that every name is above it.
-    return reading(() => statement.all({ ...parameters, now, after: afterResource ?? '', limit })).map(lockOf);
+    return reading(() => statement.all({ ...parameters, now, after: afterResource ?? '', limit })).map(toLock);
   }
 
   dueExpiries(now: number, limit: number): string[] {
@@ -86,7 +93,7 @@ export class ReadConnection {
     const statement = this.#prepare<EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM lock_events WHERE revision > @after ORDER BY revision LIMIT @limit`,
     );
-    const events = statement.all({ after, limit }).map(eventOf);
+    const events = statement.all({ after, limit }).map(toEvent);
     return { events, through: events.length < limit ? head : lastRevision(events, head) };
   }
 
@@ -97,15 +104,15 @@ export class ReadConnection {
        WHERE segment = @segment AND revision > @after ${conditions} ORDER BY revision LIMIT @limit`,
     );
     const events: LockEvent[] = [];
-    const first = segmentOf(after + 1n);
     const last = segmentOf(head);
-    for (let segment = first; segment <= last; segment++) {
+    const lastOfPage = segmentOf(after + 1n) + SEGMENTS_PER_PAGE - 1n;
+    const end = lastOfPage < last ? lastOfPage : last;
+    for (let segment = segmentOf(after + 1n); segment <= end; segment++) {
       const rows = statement.all({ ...parameters, segment, after, limit: limit - events.length });
-      events.push(...rows.map(eventOf));
+      events.push(...rows.map(toEvent));
       if (events.length === limit) return { events, through: lastRevision(events, head) };
-      if (segment - first === BigInt(SEGMENTS_PER_PAGE)) return { events, through: (segment + 1n) * SEGMENT_REVISIONS - 1n };
     }
-    return { events, through: head };
+    return { events, through: end === last ? head : (end + 1n) * SEGMENT_REVISIONS - 1n };
   }
 
   #prepare<Row>(sql: string): Database.Statement<[Parameters], Row> {

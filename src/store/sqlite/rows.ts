@@ -19,7 +19,7 @@ export interface LockRow {
 export const LOCK_COLUMNS =
   'resource, owner, fencing_token, revision, acquired_at, expires_at, ttl_ms, request_id, reacquired, metadata, expiry_recorded';
 
-export function lockOf(row: LockRow): Lock {
+export function toLock(row: LockRow): Lock {
   return {
     resource: row.resource,
     owner: row.owner,
@@ -53,7 +53,7 @@ export interface EventRow {
 export const EVENT_COLUMNS =
   'revision, type, at, written_at, resource, owner, fencing_token, acquired_at, expires_at, request_id, metadata';
 
-export function eventOf(row: EventRow): LockEvent {
+export function toEvent(row: EventRow): LockEvent {
   return {
     revision: row.revision,
     type: row.type,

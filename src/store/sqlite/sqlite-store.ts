@@ -1,6 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Command } from '../../locks/commands.js';
 import {
-  StoreUnavailable,
   type CommittedGroup,
   type LockSelector,
   type LockStore,
@@ -22,7 +22,12 @@ export interface SqliteStoreOptions {
   readonly time: TimeCells | null;
 }
 
-/** Locks in one SQLite file, which several processes of one machine may share. Its schema must be up to date. */
+/**
+ * Locks in one SQLite file, which several processes of one machine may share. Its schema must be up to date.
+ *
+ * Reads block the thread, each for a moment. Those of which a caller makes many in a row begin in a turn of their own, so
+ * that whatever else waits has its turn in between.
+ */
 export class SqliteStore implements LockStore {
   readonly #clock: SharedClock;
   readonly #reader: ReadConnection;
@@ -39,7 +44,7 @@ export class SqliteStore implements LockStore {
   /** @throws StoreUnavailable where the file can't be opened. */
   static async open(file: string, { retryWindowMs, time }: SqliteStoreOptions): Promise<SqliteStore> {
     const clock = new SharedClock(timeSourceOf(time));
-    const reader = new ReadConnection(file);
+    const reader = ReadConnection.open(file);
     try {
       const writer = await WriterClient.start({ file, clock: clock.buffer, time, retryWindowMs });
       return new SqliteStore(clock, reader, writer);
@@ -58,16 +63,17 @@ export class SqliteStore implements LockStore {
   }
 
   async head(): Promise<LogHead> {
-    if (!this.#writer.isRunning) throw new StoreUnavailable('The writer has stopped', false);
     const { logId, revision, oldestRevision } = this.#reader.clock();
     return { logId, revision, oldestRevision };
   }
 
   async readLog(after: bigint, limit: number, selector: LockSelector): Promise<LogPage> {
+    await nextTurn();
     return this.#reader.logPage(after, limit, selector);
   }
 
   async readLocks(selector: LockSelector, afterResource: string | null, limit: number, now: number) {
+    await nextTurn();
     return this.#reader.locks(selector, afterResource, limit, now);
   }
 
@@ -83,8 +89,8 @@ export class SqliteStore implements LockStore {
     return this.#writer.request({ kind: 'prune', policy });
   }
 
-  onGrowth(listener: () => void): void {
-    this.#growthTimer = setInterval(listener, GROWTH_POLL_MS).unref();
+  onGrowth(wake: () => void): void {
+    this.#growthTimer = setInterval(wake, GROWTH_POLL_MS).unref();
   }
 
   close(): Promise<void> {
@@ -93,7 +99,7 @@ export class SqliteStore implements LockStore {
 
   async #close(): Promise<void> {
     clearInterval(this.#growthTimer);
-    if (this.#writer.isRunning) await this.#writer.request({ kind: 'close' });
+    await this.#writer.close();
     this.#reader.close();
   }
 

@@ -67,8 +67,9 @@ export class WriteConnection {
   }
 
   close(): void {
-    this.#connection?.db.close();
+    const connection = this.#connection;
     this.#connection = null;
+    connection?.db.close();
   }
 
   #recover(error: unknown): void {
@@ -89,24 +90,30 @@ interface Connection {
 }
 
 function connect(file: string): Connection {
+  let db: Database.Database | null = null;
   try {
-    const db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     db.defaultSafeIntegers(true);
-    // Another mode can answer BUSY at COMMIT, after everything seemed well.
-    if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') throw new Error('The database can not be put into WAL mode');
-    // Each COMMIT waits until the disk has it.
-    db.pragma('synchronous = FULL');
-    if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL)
-      throw new Error('The database can not be made to wait for the disk');
-    // Where a slow reader made it grow beyond that, the file is cut back.
-    db.pragma(`journal_size_limit = ${MAX_WAL_PAGES * PAGE_BYTES}`);
+    makeDurable(db);
     db.pragma(`cache_size = -${CACHE_KIB}`);
     const connection = { db, statements: new WriteStatements(db) };
     fitWal(connection);
     return connection;
   } catch (error) {
+    db?.close();
     throw new StoreUnavailable(`The database file ${file} could not be opened for writing`, false, { cause: error });
   }
+}
+
+function makeDurable(db: Database.Database): void {
+  // Another mode can answer BUSY at COMMIT, after everything seemed well.
+  if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') throw new Error('The database can not be put into WAL mode');
+  // Each COMMIT waits until the disk has it.
+  db.pragma('synchronous = FULL');
+  if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL)
+    throw new Error('The database can not be made to wait for the disk');
+  // Where a slow reader made the write-ahead log grow beyond its bounds, the file is cut back.
+  db.pragma(`journal_size_limit = ${MAX_WAL_PAGES * PAGE_BYTES}`);
 }
 
 function fitWal({ db }: Connection): void {

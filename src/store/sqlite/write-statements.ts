@@ -4,7 +4,7 @@ import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
-import { CLOCK_COLUMNS, EVENT_COLUMNS, eventOf, LOCK_COLUMNS, lockOf, type ClockRow, type EventRow, type LockRow } from './rows.js';
+import { CLOCK_COLUMNS, EVENT_COLUMNS, toEvent, LOCK_COLUMNS, toLock, type ClockRow, type EventRow, type LockRow } from './rows.js';
 
 /** Above every segment. */
 const MAX_SEGMENT = 2n ** 62n;
@@ -27,7 +27,6 @@ export class WriteStatements {
   readonly #firstWritten;
   readonly #segmentBefore;
   readonly #oldestEvents;
-  readonly #countBelow;
   readonly #deleteEvents;
   readonly #setOldest;
   readonly #deleteExpired;
@@ -54,7 +53,7 @@ export class WriteStatements {
     );
     this.#acquisition = db.prepare<[string, string, string, number], EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM lock_events
-       WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? LIMIT 1`,
+       WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? ORDER BY revision DESC LIMIT 1`,
     );
     this.#lastOfToken = db.prepare<[bigint, bigint], EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM lock_events WHERE segment = ? AND fencing_token = ? ORDER BY revision DESC LIMIT 1`,
@@ -66,7 +65,6 @@ export class WriteStatements {
     this.#oldestEvents = db.prepare<[number], Pick<EventRow, 'revision' | 'written_at'>>(
       'SELECT revision, written_at FROM lock_events ORDER BY revision LIMIT ?',
     );
-    this.#countBelow = db.prepare<[bigint], bigint>('SELECT count(*) FROM lock_events WHERE revision <= ?').pluck();
     this.#deleteEvents = db.prepare('DELETE FROM lock_events WHERE revision <= ?');
     this.#setOldest = db.prepare('UPDATE lock_clock SET oldest_revision = max(oldest_revision, ?) WHERE id = 1');
     this.#deleteExpired = db.prepare(
@@ -87,7 +85,7 @@ export class WriteStatements {
 
   lock(resource: string): Lock | null {
     const row = this.#lock.get(resource);
-    return row === undefined ? null : lockOf(row);
+    return row === undefined ? null : toLock(row);
   }
 
   /** Makes the stored row (null: there is none) what it is to be (null: gone), in place. */
@@ -141,7 +139,7 @@ export class WriteStatements {
   /** The ACQUIRED event of that request, if it was written at that moment or later. */
   acquisition({ requestId, resource, owner }: RememberedAcquisition, writtenSince: number): LockEvent | null {
     const row = this.#acquisition.get(requestId, resource, owner, writtenSince);
-    return row === undefined ? null : eventOf(row);
+    return row === undefined ? null : toEvent(row);
   }
 
   /**
@@ -154,7 +152,7 @@ export class WriteStatements {
       const segment = this.#segmentBefore.get(above) ?? null;
       if (segment === null || segment < segmentOf(fencingToken)) return null;
       const row = this.#lastOfToken.get(segment, fencingToken);
-      if (row !== undefined) return Number(row.written_at) >= writtenSince ? eventOf(row) : null;
+      if (row !== undefined) return Number(row.written_at) >= writtenSince ? toEvent(row) : null;
       // What the segments below hold is older than this one's beginning.
       if (Number(this.#firstWritten.get(segment * SEGMENT_REVISIONS)) < writtenSince) return null;
       above = segment;
@@ -165,13 +163,10 @@ export class WriteStatements {
     return this.#oldestEvents.all(limit).map((row) => ({ revision: row.revision, writtenAt: Number(row.written_at) }));
   }
 
-  countEventsUpTo(revision: bigint): number {
-    return Number(this.#countBelow.get(revision));
-  }
-
-  deleteEventsUpTo(revision: bigint): void {
-    this.#deleteEvents.run(revision);
+  /** Removes these events and says that they are gone; returns how many. */
+  deleteEventsUpTo(revision: bigint): number {
     this.#setOldest.run(revision);
+    return this.#deleteEvents.run(revision).changes;
   }
 
   /** Removes rows whose expiry is recorded and was at that moment or before; returns how many. */

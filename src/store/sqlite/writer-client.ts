@@ -15,13 +15,14 @@ export class WriterClient {
   readonly #thread: Worker;
   /** In the order of their requests, in which the replies come, too. */
   readonly #waiting: Waiting[] = [];
-  #ended: Error | null = null;
+  #isClosed = false;
 
   private constructor(thread: Worker) {
     this.#thread = thread;
-    thread.on('message', (reply: WriterReply) => this.#settle(reply));
-    thread.on('error', (error) => this.#end(error));
-    thread.on('exit', () => this.#end(new Error('The writer thread has ended')));
+    // Its errors are left alone: a thread that broke for a reason that it could not answer with ends the process.
+    thread.on('message', (reply: WriterReply) => {
+      this.#settle(reply);
+    });
   }
 
   /** @throws StoreUnavailable where the database can't be opened for writing. */
@@ -31,36 +32,30 @@ export class WriterClient {
     return writer;
   }
 
-  /** Whether it takes requests. */
-  get isRunning(): boolean {
-    return this.#ended === null;
+  request<K extends WriterRequest['kind']>(request: Extract<WriterRequest, { kind: K }>): Promise<WriterAnswers[K]> {
+    if (this.#isClosed) return Promise.reject(new StoreUnavailable('The database was let go', false));
+    return new Promise((resolve, reject) => {
+      // First of all: what can't be sent gets no reply.
+      this.#thread.postMessage(request);
+      this.#waiting.push({ resolve: resolve as Waiting['resolve'], reject });
+    });
   }
 
-  request<K extends WriterRequest['kind']>(request: Extract<WriterRequest, { kind: K }>): Promise<WriterAnswers[K]> {
-    if (this.#ended !== null) {
-      return Promise.reject(new StoreUnavailable('The writer has stopped', false, { cause: this.#ended }));
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve: resolve as Waiting['resolve'], reject });
-      this.#thread.postMessage(request);
-    });
+  /** Answers what was requested, then ends the thread. */
+  async close(): Promise<void> {
+    const closed = this.request({ kind: 'close' });
+    this.#isClosed = true;
+    await closed;
   }
 
   #settle(reply: WriterReply): void {
     const waiting = this.#waiting.shift();
     if (reply.ok) waiting?.resolve(reply.value);
-    else waiting?.reject(this.#errorOf(reply));
+    else waiting?.reject(errorOf(reply));
   }
+}
 
-  #errorOf({ error, unavailable }: Extract<WriterReply, { ok: false }>): Error {
-    if (unavailable === null) return error;
-    return new StoreUnavailable(error.message, unavailable.applied, { cause: error.cause });
-  }
-
-  #end(error: Error): void {
-    this.#ended ??= error;
-    for (const { reject } of this.#waiting.splice(0)) {
-      reject(new StoreUnavailable('The writer stopped before it answered', null, { cause: error }));
-    }
-  }
+function errorOf({ error, unavailable }: Extract<WriterReply, { ok: false }>): Error {
+  if (unavailable === null) return error;
+  return new StoreUnavailable(error.message, unavailable.applied, { cause: error.cause });
 }

@@ -55,7 +55,8 @@ CREATE INDEX IF NOT EXISTS "lock_events_segment_owner_revision_idx" ON "lock_eve
 CREATE INDEX IF NOT EXISTS "lock_events_segment_fencing_token_revision_idx" ON "lock_events"("segment", "fencing_token", "revision");
 
 -- Few acquires name a requestId: those that don't pay nothing. A Prisma schema can't say this, and Prisma overlooks it.
-CREATE INDEX IF NOT EXISTS "lock_events_request_id_idx" ON "lock_events"("request_id") WHERE "request_id" IS NOT NULL;
+CREATE INDEX IF NOT EXISTS "lock_events_request_idx" ON "lock_events"("request_id", "resource", "owner", "revision")
+WHERE "request_id" IS NOT NULL AND "type" = 'ACQUIRED';
 
 INSERT INTO "lock_clock" ("id", "log_id", "revision", "oldest_revision", "at")
 VALUES (1, lower(hex(randomblob(16))), 0, 0, 0)
