@@ -53,7 +53,13 @@ export class HttpServer {
     this.#yoga = createYogaHandler(options.graphqlPath, options.operations, options.maskError);
     this.server = createServer(
       { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
-      (request, response) => void this.#answer(request, response),
+      (request, response) => {
+        // What is left unhandled would end the process, with everybody else's requests.
+        this.#answer(request, response).catch((error: unknown) => {
+          options.logger.error({ err: error }, 'a request could not be answered');
+          response.destroy();
+        });
+      },
     );
   }
 

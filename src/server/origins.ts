@@ -41,6 +41,8 @@ export class OriginPolicy {
 
   #isOwn(origin: string, host: string | undefined): boolean {
     if (host === undefined || (origin !== `http://${host}` && origin !== `https://${host}`)) return false;
+    // Both headers are whatever a peer writes, and may name no host at all.
+    if (!URL.canParse(origin)) return false;
     return !this.loopbackOnly || isLoopbackName(new URL(origin).hostname);
   }
 }

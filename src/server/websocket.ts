@@ -21,6 +21,9 @@ export interface WebSocketOptions {
 /** RFC 6455, 7.4.1: the server is going away. Clients reconnect. */
 const GOING_AWAY = 1001;
 
+/** RFC 6455, 5.5: what a control frame holds, less the code. */
+const MAX_REASON_BYTES = 123;
+
 /** A client that has not sent its connection_init by then is closed with 4408. */
 const INIT_TIMEOUT_MS = 3_000;
 
@@ -56,7 +59,15 @@ export class WebSocketTransport {
   constructor(server: Server, options: WebSocketOptions) {
     this.#options = options;
     this.#protocol = makeServer(protocolOptions(options.operations));
-    server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+    server.on('upgrade', (request, socket, head) => {
+      try {
+        this.#upgrade(request, socket, head);
+      } catch (error) {
+        // What a listener throws would end the process, with everybody else's connections.
+        options.logger.error({ err: error }, 'an upgrade failed');
+        socket.destroy();
+      }
+    });
   }
 
   /** Closes every socket as going away; cuts those that do not answer. */
@@ -98,7 +109,8 @@ export class WebSocketTransport {
       {
         protocol: webSocket.protocol,
         send: (data) => socket.send(data),
-        close: (code, reason) => webSocket.close(code, reason),
+        // A reason may quote what the client sent, of any length.
+        close: (code, reason = '') => webSocket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason),
         onMessage: (handle) => {
           webSocket.on('message', (data: Buffer) => {
             connection.underWay += 1;
@@ -113,11 +125,15 @@ export class WebSocketTransport {
       },
       connection,
     );
+    // Async: what is thrown becomes a rejection, for the one catch.
+    const end = async (code: number, reason: Buffer): Promise<void> => {
+      const ended = [...connection.streams].map((stream) => stream.return());
+      await Promise.all([...ended, closed(code, reason.toString())]);
+    };
     webSocket.once('close', (code, reason) => {
       connection.closed = true;
       metrics.sockets(this.#sockets.clients.size);
-      const ended = [...connection.streams].map((stream) => stream.return());
-      Promise.all([...ended, closed(code, reason.toString())]).catch((error: unknown) => {
+      end(code, reason).catch((error: unknown) => {
         logger.error({ err: error }, 'a stream of a closed websocket did not end');
       });
     });

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/server/operation-limits.js';
 import { startTestApp } from '../support/app.js';
@@ -42,6 +43,23 @@ describe('a request that another site can make a browser send', () => {
     const { status, headers } = await post(url, MUTATION, {}, { origin });
     expect(status).toBe(403);
     expect(headers.get('access-control-allow-origin')).toBeNull();
+    expect((await post(url, HELD)).data).toEqual({ lock: null });
+  });
+});
+
+describe('a request whose Host names no host', () => {
+  test('is refused, as of a foreign origin', async () => {
+    const { url } = await startTestApp();
+    const status = await new Promise((resolve, reject) => {
+      const headers = { ...JSON_TYPE, host: '[', origin: 'http://[' };
+      const sent = request(url, { method: 'POST', headers, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on('error', reject);
+      sent.end(JSON.stringify({ query: MUTATION }));
+    });
+    expect(status).toBe(403);
     expect((await post(url, HELD)).data).toEqual({ lock: null });
   });
 });

@@ -1,5 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { describe, expect, test, vi } from 'vitest';
+import type { Logger } from '../../src/observability/logger.js';
 import { LIMITS } from '../../src/server/operation-limits.js';
+import { WebSocketTransport, type WebSocketOptions } from '../../src/server/websocket.js';
 import { startTestApp } from '../support/app.js';
 import { ACQUIRE, acquireLock } from '../support/http-client.js';
 import { WebSocketClient } from '../support/websocket-client.js';
@@ -31,10 +36,13 @@ describe('a connection', () => {
     await expect(WebSocketClient.connect(url, { protocol: 'graphql-ws' })).rejects.toThrow(/protocol/);
   });
 
-  test('that uses an id twice at once is closed with 4409', async () => {
+  test.each([
+    ['short', '1'],
+    ['long', 'x'.repeat(1_000)],
+  ])('that uses a %s id twice at once is closed with 4409', async (_, id) => {
     const client = await WebSocketClient.open((await startTestApp()).url);
-    client.subscribe('1', WATCH, { resource: 'a' });
-    client.subscribe('1', WATCH, { resource: 'a' });
+    client.subscribe(id, WATCH, { resource: 'a' });
+    client.subscribe(id, WATCH, { resource: 'a' });
     expect(await client.closed).toMatchObject({ code: 4409 });
   });
 
@@ -148,6 +156,21 @@ describe('the upgrade', () => {
     const { url, origin } = await startTestApp();
     const host = `evil.example:${new URL(origin).port}`;
     expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin: `http://${host}`, host } })).toBe(403);
+  });
+
+  test('of a host that is none is refused', async () => {
+    const { url } = await startTestApp();
+    expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin: 'http://[', host: '[' } })).toBe(403);
+  });
+
+  test('that fails as nobody foresaw is cut off and logged, and nothing else ends', () => {
+    const server = new EventEmitter();
+    const error = vi.fn();
+    const socket = new PassThrough();
+    new WebSocketTransport(server as Server, { logger: { error } as unknown as Logger } as WebSocketOptions);
+    server.emit('upgrade', { headers: null }, socket, Buffer.alloc(0));
+    expect(socket.destroyed).toBe(true);
+    expect(error).toHaveBeenCalledWith({ err: expect.any(TypeError) as TypeError }, 'an upgrade failed');
   });
 
   test('on another path is not found', async () => {
