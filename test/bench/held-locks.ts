@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from '../../src/locks/commands.js';
 import { acquire, release, renew } from '../support/commands.js';
 import { LockEngine, openStore } from './built.js';
 import { fillLocks, fillLog, holderOf, scatteredName } from './fill.js';
 import { HttpLane } from './http-lanes.js';
 import { benchDirectory, fdatasyncMs, median, medians, ms, ratio, runLanes, table, whole, type Measured } from './measure.js';
-import { expectAnswer, lookBody } from './operations.js';
+import { acquireBody, expectAnswer, lookBody, releaseBody, renewBody } from './operations.js';
 import { startHoldfast } from './processes.js';
 import { RETENTION } from './retention.js';
 import { SilentObserver } from './silent-observer.js';
@@ -31,13 +32,15 @@ export async function benchHeldLocks(): Promise<void> {
       await fillLog(file, LOG_EVENTS);
       fillLocks(file, 0, count);
     }
+    const groups: [Measured[], Measured[]] = [[], []];
     const changes: [Measured[], Measured[]] = [[], []];
     const looks: [Measured[], Measured[]] = [[], []];
     for (let run = 0; run < RUNS; run++) {
-      changes[0].push(await changing(few, FEW));
-      changes[1].push(await changing(many, MANY));
-      looks[0].push(await looking(few, FEW));
-      looks[1].push(await looking(many, MANY));
+      for (const [i, [file, count]] of [[few, FEW] as const, [many, MANY] as const].entries()) {
+        groups[i]?.push(await changingByEngine(file, count));
+        changes[i]?.push(await changing(file, count));
+        looks[i]?.push(await looking(file, count));
+      }
     }
     console.log(
       `\n${whole(FEW)} and ${whole(MANY)} locks held, medians of ${RUNS} runs; fdatasync of 4 KiB: ${ms(fdatasyncMs(directory.path))}\n`,
@@ -48,7 +51,11 @@ export async function benchHeldLocks(): Promise<void> {
     };
     const header = ['operations/s', whole(FEW), whole(MANY), 'ratio', `p50 at ${whole(FEW)}`, `p50 at ${whole(MANY)}`];
     console.log(
-      table(header, [row(`acquire, renew, release; ${LANES} lanes`, changes), row('lock(resource) over WebSocket', looks)]),
+      table(header, [
+        row(`writer alone: renew, release, acquire; ${LANES} lanes`, groups),
+        row(`over WebSocket: renew, release, acquire; ${LANES} lanes`, changes),
+        row('over WebSocket: lock(resource); 16 lanes', looks),
+      ]),
     );
     await reportService(many);
   } finally {
@@ -56,25 +63,50 @@ export async function benchHeldLocks(): Promise<void> {
   }
 }
 
-async function changing(file: string, held: number): Promise<Measured> {
-  const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000 });
-  const engine = await LockEngine.start(store, new SilentObserver(), { retention: RETENTION });
+/** Each round of a lane renews, releases and acquires one lock that no other lane has at the moment. */
+async function runChanges(held: number, change: (command: Command) => Promise<unknown>): Promise<Measured> {
   const busy = new Set<number>();
-  const measured = await runLanes(LANES, RUN_MS, async () => {
+  const { perSecond, p50, p99 } = await runLanes(LANES, RUN_MS, async () => {
     let i;
     do i = Math.floor(Math.random() * held);
     while (busy.has(i));
     busy.add(i);
     const [name, owner] = [scatteredName(i), holderOf(i)];
-    for (const command of [renew(name, owner), release(name, owner), acquire(name, owner, { ttlMs: DAY_MS })]) {
-      const { kind } = await engine.submit(command);
-      if (kind === 'conflict' || kind === 'not-found' || kind === 'forbidden') throw new Error(`${command.kind}: ${kind}`);
-    }
+    for (const command of [renew(name, owner), release(name, owner), acquire(name, owner, { ttlMs: DAY_MS })])
+      await change(command);
     busy.delete(i);
   });
+  return { perSecond: 3 * perSecond, p50: p50 / 3, p99: p99 / 3 };
+}
+
+async function changingByEngine(file: string, held: number): Promise<Measured> {
+  const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000 });
+  const engine = await LockEngine.start(store, new SilentObserver(), { retention: RETENTION });
+  const measured = await runChanges(held, async (command) => {
+    const { kind } = await engine.submit(command);
+    if (kind === 'conflict' || kind === 'not-found' || kind === 'forbidden') throw new Error(`${command.kind}: ${kind}`);
+  });
   await engine.close();
-  // Each round of a lane is three operations.
-  return { perSecond: 3 * measured.perSecond, p50: measured.p50 / 3, p99: measured.p99 };
+  return measured;
+}
+
+async function changing(file: string, held: number): Promise<Measured> {
+  const server = await startHoldfast(file);
+  const socket = await WebSocketLanes.open(server.url);
+  const measured = await runChanges(held, async (command) => {
+    expectAnswer(await socket.run(bodyOf(command)), SUCCESS[command.kind]);
+  });
+  socket.close();
+  await server.stop();
+  return measured;
+}
+
+const SUCCESS = { acquire: 'LockAcquired', release: 'LockReleased', renew: 'LockRenewed', expire: '' };
+
+function bodyOf({ kind, resource, ...rest }: Command): string {
+  const owner = 'owner' in rest ? rest.owner : '';
+  if (kind === 'acquire') return acquireBody(resource, owner, DAY_MS);
+  return kind === 'renew' ? renewBody(resource, owner) : releaseBody(resource, owner);
 }
 
 async function looking(file: string, held: number): Promise<Measured> {
