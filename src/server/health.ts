@@ -19,13 +19,18 @@ export class Health {
 
   /** null: it is ready; else why not. Takes as long as {@link PROBE_TIMEOUT_MS} at the most, and never throws. */
   async unreadyBecause(): Promise<string | null> {
+    // A server that shuts down asks nothing more of the database; it may also begin to while the database is asked.
+    const answers = this.#shuttingDown || (await this.#databaseAnswers());
+    if (this.#shuttingDown) return 'shutting down';
+    return answers ? null : 'the database does not answer';
+  }
+
+  #databaseAnswers(): Promise<boolean> {
     const now = performance.now();
     if (this.#probe === null || now - this.#probe.startedAt > PROBE_VALID_MS) {
       this.#probe = { startedAt: now, answers: this.#ask() };
     }
-    const answers = await this.#probe.answers;
-    if (this.#shuttingDown) return 'shutting down';
-    return answers ? null : 'the database does not answer';
+    return this.#probe.answers;
   }
 
   async #ask(): Promise<boolean> {

@@ -43,6 +43,14 @@ describe('readiness', () => {
     expect(await health.unreadyBecause()).toBe('shutting down');
   });
 
+  test('of a server that shuts down is denied without a word to the database', async () => {
+    const probe = vi.fn(() => new Promise(() => undefined));
+    const health = new Health(probe);
+    health.shutDown();
+    expect(await health.unreadyBecause()).toBe('shutting down');
+    expect(probe).not.toHaveBeenCalled();
+  });
+
   test('that is asked for often asks the database once', async () => {
     const probe = vi.fn(() => Promise.resolve());
     const health = new Health(probe);
