@@ -1,3 +1,4 @@
+import { databaseUrlOf } from './config.js';
 import { providerOf, sqlitePath } from './store/database-url.js';
 import { backUp } from './store/sqlite/backup.js';
 import { restore } from './store/sqlite/restore.js';
@@ -13,7 +14,7 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 try {
-  process.exitCode = await main(process.argv.slice(2), process.env.DATABASE_URL ?? 'file:./holdfast.db');
+  process.exitCode = await main(process.argv.slice(2), databaseUrlOf(process.env));
 } catch (error) {
   if (!(error instanceof UnusableDatabase) && !isSystemError(error)) throw error;
   console.error(error.message);

@@ -14,7 +14,8 @@ import { Health } from './server/health.js';
 import { HttpServer } from './server/http.js';
 import { Operations } from './server/operations.js';
 import { OriginPolicy } from './server/origins.js';
-import { shutDown } from './server/shutdown.js';
+import { PATHS } from './server/paths.js';
+import { closeAll, shutDown, type Closer } from './server/shutdown.js';
 import { WebSocketTransport } from './server/websocket.js';
 import { openStore, type StoreOptions } from './store/open-store.js';
 import { openPrismaClient } from './store/prisma-clients.js';
@@ -33,8 +34,6 @@ export interface AppParts {
   readonly time?: StoreOptions['time'];
 }
 
-const GRAPHQL_PATH = '/graphql';
-
 /**
  * Brings the database up to date, connects all parts and listens.
  *
@@ -43,10 +42,8 @@ const GRAPHQL_PATH = '/graphql';
  */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   const logger = parts.logger ?? createLogger(config.logLevel);
-  const closers: (() => Promise<void>)[] = [];
-  const closeServices = async (): Promise<void> => {
-    for (const close of closers.reverse()) await close();
-  };
+  const closers: Closer[] = [];
+  const closeServices = () => closeAll(closers);
   try {
     const { services, metrics } = await openServices(config, { ...parts, logger }, closers);
     const { http, ...transports } = createTransports(config, services, metrics, logger);
@@ -55,28 +52,20 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const url = urlOf(http.server.address() as AddressInfo);
     return { url, close: () => shutDown({ http, ...transports, closeServices }) };
   } catch (error) {
-    await closeServices();
+    await closeServices().catch((closing: unknown) => logger.error({ err: closing }, 'a start that failed left something open'));
     throw error;
   }
 }
 
-async function openServices(config: Config, { logger, time }: AppParts & { logger: Logger }, closers: (() => Promise<void>)[]) {
+async function openServices(config: Config, { logger, time }: AppParts & { logger: Logger }, closers: Closer[]) {
   const { databaseUrl, retryWindowMs, defaultTtlMs, maxTtlMs } = config;
-  const store = await openStore({ databaseUrl, retryWindowMs, ...(time === undefined ? {} : { time }) });
-  const closeStore = () => store.close();
-  closers.push(closeStore);
+  const store = await openStore({ databaseUrl, retryWindowMs, time });
+  closers.push(() => store.close());
   const metrics = new Metrics(() => store.countHeld(), createFailureLog(logger));
   const prisma = await openPrismaClient(databaseUrl);
   closers.push(() => prisma.$disconnect());
-  const engine = await LockEngine.start(store, metrics, {
-    retention: {
-      eventAgeMs: config.eventRetentionMs,
-      eventRows: config.eventRetentionRows,
-      expiredLockAgeMs: config.expiredRetentionMs,
-    },
-  });
-  // The engine owns the store from here on.
-  closers.splice(closers.indexOf(closeStore), 1);
+  const engine = await LockEngine.start(store, metrics, { retention: config.retention });
+  // It closes the store as well, for which once more does no harm.
   closers.push(() => engine.close());
   const services: Services = { engine, prisma, version: readVersion(), limits: { defaultTtlMs, maxTtlMs, retryWindowMs } };
   return { services, metrics };
@@ -89,16 +78,16 @@ function createTransports(config: Config, services: Services, metrics: Metrics, 
   const origins = new OriginPolicy(allowedOrigins, isLoopback(host));
   // The start applied the schema, so an answer of the database is all that is left to ask for.
   const health = new Health(() => services.engine.head());
-  const graphiql = config.graphiql ? new GraphiqlPage(GRAPHQL_PATH) : null;
+  const graphiql = config.graphiql ? new GraphiqlPage() : null;
   const common = { operations, origins, metrics, logger };
-  const http = new HttpServer({ ...common, graphqlPath: GRAPHQL_PATH, maskError, health, graphiql });
-  const webSockets = new WebSocketTransport(http.server, { ...common, path: GRAPHQL_PATH });
+  const http = new HttpServer({ ...common, maskError, health, graphiql });
+  const webSockets = new WebSocketTransport(http.server, common);
   return { health, http, webSockets, operations };
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {
   const host = family === 'IPv6' ? `[${address}]` : address;
-  return `http://${host}:${port}${GRAPHQL_PATH}`;
+  return `http://${host}:${port}${PATHS.graphql}`;
 }
 
 function readVersion(): string {

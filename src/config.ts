@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RetentionPolicy } from './store/lock-store.js';
 
 /** All that can be set from outside, checked and in the units that the code uses. */
 export interface Config {
@@ -11,9 +12,7 @@ export interface Config {
   readonly maxTtlMs: number;
   readonly maxWaitMs: number;
   readonly retryWindowMs: number;
-  readonly eventRetentionMs: number;
-  readonly eventRetentionRows: number;
-  readonly expiredRetentionMs: number;
+  readonly retention: RetentionPolicy;
   /** Origins besides the server's own that browsers may call from. */
   readonly allowedOrigins: readonly string[];
   readonly graphiql: boolean;
@@ -32,6 +31,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** In the working directory. */
+const DEFAULT_DATABASE_URL = 'file:./holdfast.db';
+
 /** GraphQL's Int and Node's timers end here. */
 const MAX_INT = 2_147_483_647;
 const MAX_PORT = 65_535;
@@ -39,7 +41,7 @@ const MS_PER_HOUR = 3_600_000;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const ENVIRONMENT = z.object({
-  DATABASE_URL: databaseUrl('file:./holdfast.db'),
+  DATABASE_URL: databaseUrl(DEFAULT_DATABASE_URL),
   HOST: checked('127.0.0.1', /^[\w.:%-]+$/, 'a host name or an IP address'),
   PORT: wholeNumber(4000, 0, MAX_PORT),
   DEFAULT_TTL_MS: wholeNumber(30_000, 1),
@@ -61,7 +63,7 @@ const ENVIRONMENT = z.object({
  *
  * @throws ConfigError with every problem there is, not with the first alone.
  */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(environment: Environment): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = ENVIRONMENT.safeParse(given);
   if (!parsed.success) {
@@ -79,9 +81,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     maxTtlMs: env.MAX_TTL_MS,
     maxWaitMs: env.MAX_WAIT_MS,
     retryWindowMs: env.RETRY_WINDOW_MS,
-    eventRetentionMs: env.EVENT_RETENTION_HOURS * MS_PER_HOUR,
-    eventRetentionRows: env.EVENT_RETENTION_ROWS,
-    expiredRetentionMs: env.EXPIRED_RETENTION_HOURS * MS_PER_HOUR,
+    retention: Object.freeze({
+      eventAgeMs: env.EVENT_RETENTION_HOURS * MS_PER_HOUR,
+      eventRows: env.EVENT_RETENTION_ROWS,
+      expiredLockAgeMs: env.EXPIRED_RETENTION_HOURS * MS_PER_HOUR,
+    }),
     allowedOrigins: Object.freeze(env.ALLOWED_ORIGINS),
     graphiql: env.GRAPHIQL === 'true',
     introspection: env.INTROSPECTION === 'true',
@@ -89,16 +93,23 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   });
 }
 
+/** The database that the environment names, unchecked; the default where the variable is empty or left out. */
+export function databaseUrlOf(environment: Environment): string {
+  const { DATABASE_URL = '' } = environment;
+  return DATABASE_URL === '' ? DEFAULT_DATABASE_URL : DATABASE_URL;
+}
+
 /** Whether only this machine can connect to it. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-type Environment = z.infer<typeof ENVIRONMENT>;
+type Environment = Readonly<Record<string, string | undefined>>;
+type Checked = z.infer<typeof ENVIRONMENT>;
 
 /** What is wrong between variables that are right one by one: the variable, and what it must be. */
-function contradictions(env: Environment): [keyof Environment, string][] {
-  const found: [keyof Environment, string][] = [];
+function contradictions(env: Checked): [keyof Checked, string][] {
+  const found: [keyof Checked, string][] = [];
   if (env.DEFAULT_TTL_MS > env.MAX_TTL_MS) {
     found.push(['DEFAULT_TTL_MS', `must be at most MAX_TTL_MS, which is ${env.MAX_TTL_MS}`]);
   }
@@ -112,8 +123,10 @@ function contradictions(env: Environment): [keyof Environment, string][] {
 }
 
 function describe(variable: string, values: Readonly<Record<string, unknown>>, allowed: string): string {
-  // A database URL may carry a password.
-  const shown = String(values[variable]).replace(/(\/\/[^/@:]*):[^/@]*@/, '$1:***@');
+  // A database URL may carry a password, which may hold any character, and stand among the parameters as well.
+  const shown = String(values[variable])
+    .replace(/^([a-z]+:(?:\/\/)?)?.*@/is, '$1***@')
+    .replace(/(password=)[^&]*/gi, '$1***');
   return `${variable}=${JSON.stringify(shown)}: ${allowed}`;
 }
 

@@ -35,6 +35,11 @@ describe('the commands of an administrator', () => {
     });
   });
 
+  test('take an empty DATABASE_URL for one that is left out, as the server does', async () => {
+    const missing = join(dirname(await migratedDatabase()), 'missing.db');
+    expect(admin('', 'restore', missing).stderr).toBe(`There is no backup ${missing}\n`);
+  });
+
   test('for PostgreSQL point to its own tool', () => {
     expect(admin('postgresql://localhost/holdfast', 'backup', 'file')).toMatchObject({
       status: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../src/config.js';
+import { ConfigError, databaseUrlOf, readConfig } from '../src/config.js';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -21,9 +21,7 @@ describe('readConfig', () => {
       maxTtlMs: 86_400_000,
       maxWaitMs: 300_000,
       retryWindowMs: 600_000,
-      eventRetentionMs: 604_800_000,
-      eventRetentionRows: 1_000_000,
-      expiredRetentionMs: 86_400_000,
+      retention: { eventAgeMs: 604_800_000, eventRows: 1_000_000, expiredLockAgeMs: 86_400_000 },
       allowedOrigins: [],
       graphiql: true,
       introspection: true,
@@ -32,7 +30,8 @@ describe('readConfig', () => {
   });
 
   test('gives a value that nobody can change', () => {
-    expect(Object.isFrozen(readConfig({}))).toBe(true);
+    const config = readConfig({});
+    expect([config, config.retention, config.allowedOrigins].every((value) => Object.isFrozen(value))).toBe(true);
   });
 
   test('of an empty variable gives its default', () => {
@@ -68,7 +67,18 @@ describe('readConfig', () => {
   test('of a PostgreSQL URL says that it does not work yet, and keeps the password to itself', () => {
     const [problem, ...others] = problemsOf({ DATABASE_URL: 'postgresql://app:hunter2@db/locks' });
     expect(others).toEqual([]);
-    expect(problem).toMatch(/^DATABASE_URL="postgresql:\/\/app:\*\*\*@db\/locks": PostgreSQL does not work yet in this version/);
+    expect(problem).toMatch(/^DATABASE_URL="postgresql:\/\/\*\*\*@db\/locks": PostgreSQL does not work yet in this version/);
+  });
+
+  test.each([
+    ['postgres://u:pa/ss@h/db', 'postgres://***@h/db'],
+    ['postgres://u:pa@ss@h', 'postgres://***@h'],
+    ['postgres://pass@h', 'postgres://***@h'],
+    ['postgres:u:pass@h', 'postgres:***@h'],
+    ['pass\nword@h', '***@h'],
+    ['postgres://h/db?user=u&password=pass&ssl=on', 'postgres://h/db?user=u&password=***&ssl=on'],
+  ])('of the database %s shows no password', (url, shown) => {
+    expect(problemsOf({ DATABASE_URL: url })).toEqual([expect.stringContaining(`DATABASE_URL="${shown}": `)]);
   });
 
   test.each(['holdfast.db', 'file:', 'mysql://db', 'file:a?mode=memory'])('refuses DATABASE_URL=%s', (url) => {
@@ -101,4 +111,11 @@ describe('readConfig', () => {
       ]);
     },
   );
+});
+
+test.each([
+  ['that is left out', {}],
+  ['that is empty', { DATABASE_URL: '' }],
+])('a DATABASE_URL %s names the same database for every tool', (_, environment) => {
+  expect(databaseUrlOf(environment)).toBe(readConfig(environment).databaseUrl);
 });

@@ -21,7 +21,7 @@ export class Metrics implements EngineObserver {
   readonly #operations = this.#counter('operations_total', 'GraphQL operations', ['type', 'transport', 'result']);
   readonly #faults = this.#counter('faults_total', 'Faults of the server itself, which callers see by their id alone', []);
   readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
-  readonly #requests = this.#counter('http_requests_total', 'HTTP requests that were answered', ['path', 'status']);
+  readonly #requests = this.#counter('http_requests_total', 'HTTP requests, answered or aborted', ['path', 'status']);
 
   readonly #logFailure: (error: unknown) => void;
 
@@ -79,7 +79,7 @@ export class Metrics implements EngineObserver {
     this.#sockets.set(count);
   }
 
-  request(path: string, status: number): void {
+  request(path: string, status: number | 'aborted'): void {
     this.#requests.inc({ path, status });
   }
 

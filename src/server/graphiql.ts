@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { PATHS } from './paths.js';
 
 /*
  * Arguments are literals: the editor shows no variables for the first tab when the page is opened for the first time.
@@ -119,9 +120,6 @@ const TABS = [ACQUIRE, LOOK, WATCH, RENEW, RELEASE].map((query) => ({ query }));
 export class GraphiqlPage {
   #page: Promise<Page> | null = null;
 
-  /** @param path of the GraphQL endpoint. */
-  constructor(readonly path: string) {}
-
   /** Whether a browser asks for a page here, and not a client for the answer to a query. */
   isAskedFor(request: IncomingMessage, search: string): boolean {
     return request.method === 'GET' && (request.headers.accept ?? '').includes('text/html') && !/[?&]query=/.test(search);
@@ -129,7 +127,7 @@ export class GraphiqlPage {
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Made at the first request, once: a server that nobody looks at does without it.
-    const page = await (this.#page ??= renderPage(this.path));
+    const page = await (this.#page ??= renderPage());
     response.setHeader('content-security-policy', page.policy);
     response.setHeader('etag', page.etag);
     response.setHeader('cache-control', 'no-cache');
@@ -158,9 +156,9 @@ interface Page {
   readonly policy: string;
 }
 
-async function renderPage(endpoint: string): Promise<Page> {
+async function renderPage(): Promise<Page> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const options = { endpoint, title: 'Holdfast', subscriptionsProtocol: 'WS', defaultTabs: TABS } as const;
+  const options = { endpoint: PATHS.graphql, title: 'Holdfast', subscriptionsProtocol: 'WS', defaultTabs: TABS } as const;
   const html = renderGraphiQL(options).replace('</head>', `${KEEP_TABS_IN_PLACE}</head>`);
   const plain = Buffer.from(html);
   const digest = sha256(html);

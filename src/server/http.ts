@@ -8,10 +8,10 @@ import type { Health } from './health.js';
 import { answerJsonPost, JSON_TYPE, send } from './json-post.js';
 import type { Operations } from './operations.js';
 import type { OriginPolicy } from './origins.js';
+import { isKnownPath, PATHS, type Path } from './paths.js';
 import { createYogaHandler } from './yoga.js';
 
 export interface HttpOptions {
-  readonly graphqlPath: string;
   readonly operations: Operations;
   readonly maskError: MaskError;
   readonly origins: OriginPolicy;
@@ -50,7 +50,7 @@ export class HttpServer {
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#yoga = createYogaHandler(options.graphqlPath, options.operations, options.maskError);
+    this.#yoga = createYogaHandler(options.operations, options.maskError);
     this.server = createServer(
       { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
       (request, response) => {
@@ -91,8 +91,10 @@ export class HttpServer {
     this.#unanswered.add(response);
     response.once('close', () => {
       this.#unanswered.delete(response);
-      this.#options.metrics.request(KNOWN_PATHS.has(path) ? path : 'other', response.statusCode);
-      this.#options.logger.debug({ requestId, method, path, status: response.statusCode }, 'request');
+      // Until an answer is begun the status code is only what it would be by default.
+      const status = response.headersSent ? response.statusCode : 'aborted';
+      this.#options.metrics.request(isKnownPath(path) ? path : 'other', status);
+      this.#options.logger.debug({ requestId, method, path, status }, 'request');
     });
     try {
       await this.#route(path, url.slice(path.length), request, response);
@@ -113,10 +115,10 @@ export class HttpServer {
   }
 
   async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (path === this.#options.graphqlPath) {
-      await this.#graphql(search, request, response);
-    } else if (!KNOWN_PATHS.has(path)) {
+    if (!isKnownPath(path)) {
       text(response, 404, 'Not found');
+    } else if (path === PATHS.graphql) {
+      await this.#graphql(search, request, response);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       text(response, 405, 'Method not allowed');
@@ -126,18 +128,18 @@ export class HttpServer {
   }
 
   /** What those who run the server ask for. */
-  async #operate(path: string, response: ServerResponse): Promise<void> {
+  async #operate(path: Exclude<Path, typeof PATHS.graphql>, response: ServerResponse): Promise<void> {
     const { health, metrics } = this.#options;
     switch (path) {
-      case '/health/live':
+      case PATHS.live:
         text(response, 200, 'alive');
         break;
-      case '/health/ready': {
+      case PATHS.ready: {
         const reason = await health.unreadyBecause();
         text(response, reason === null ? 200 : 503, reason ?? 'ready');
         break;
       }
-      case '/metrics': {
+      case PATHS.metrics: {
         const body = await metrics.text();
         response.writeHead(200, { 'content-type': metrics.contentType }).end(body);
         break;
@@ -166,8 +168,6 @@ export class HttpServer {
     }
   }
 }
-
-const KNOWN_PATHS: ReadonlySet<string> = new Set(['/graphql', '/health/live', '/health/ready', '/metrics']);
 
 function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/(graphql\+)?json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);

@@ -34,12 +34,34 @@ const FORCED_EXIT_MS = 9_500;
 export async function shutDown({ health, http, webSockets, operations, closeServices }: ShutdownParts): Promise<void> {
   health.shutDown();
   http.stopListening();
-  await operations.drain(OPERATIONS_MS);
-  await nextTurn();
-  await http.drain(ANSWERS_MS);
-  await webSockets.close();
-  http.closeConnections();
-  await closeServices();
+  try {
+    await operations.drain(OPERATIONS_MS);
+    await nextTurn();
+    await http.drain(ANSWERS_MS);
+    await webSockets.close();
+    http.closeConnections();
+  } finally {
+    await closeServices();
+  }
+}
+
+export type Closer = () => Promise<void>;
+
+/**
+ * Closes all, one after the other, the one that was opened last first.
+ *
+ * @throws the first error there was, when the others are closed as well.
+ */
+export async function closeAll(closers: readonly Closer[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const close of closers.toReversed()) {
+    try {
+      await close();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }
 
 /** The first SIGTERM or SIGINT ends the process in good order and with code 0; a second one ends it at once. */

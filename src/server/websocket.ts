@@ -8,10 +8,10 @@ import type { Metrics } from '../observability/metrics.js';
 import { LIMITS, limitExceeded } from './operation-limits.js';
 import type { Operations, PreparedOperation, ResultStream } from './operations.js';
 import type { OriginPolicy } from './origins.js';
+import { PATHS } from './paths.js';
 import { Socket } from './socket.js';
 
 export interface WebSocketOptions {
-  readonly path: string;
   readonly operations: Operations;
   readonly origins: OriginPolicy;
   readonly metrics: Metrics;
@@ -91,7 +91,7 @@ export class WebSocketTransport {
 
   #refusalOf(request: IncomingMessage): string | null {
     const { origin, host } = request.headers;
-    if (request.url?.split('?', 1)[0] !== this.#options.path) return '404 Not Found';
+    if (request.url?.split('?', 1)[0] !== PATHS.graphql) return '404 Not Found';
     if (!this.#options.origins.allows(origin, host)) return '403 Forbidden';
     if (this.#closing || this.#sockets.clients.size >= LIMITS.sockets) return '503 Service Unavailable';
     return null;

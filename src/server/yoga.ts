@@ -4,6 +4,7 @@ import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import type { MaskError } from './errors.js';
 import { LIMITS } from './operation-limits.js';
 import { isRefused, type Operations, type ResultStream } from './operations.js';
+import { PATHS } from './paths.js';
 
 interface ServerContext {
   readonly req: IncomingMessage;
@@ -18,9 +19,9 @@ type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
  * Yoga reads what GraphQL over HTTP allows besides a POST of JSON, and writes the answers: GET, and server-sent events.
  * What an operation is and may do is left to {@link Operations}; all that Yoga would do by itself is off.
  */
-export function createYogaHandler(path: string, operations: Operations, maskError: MaskError) {
+export function createYogaHandler(operations: Operations, maskError: MaskError) {
   return createYoga<ServerContext>({
-    graphqlEndpoint: path,
+    graphqlEndpoint: PATHS.graphql,
     plugins: [useOperations(operations)],
     maskedErrors: { maskError: (error) => maskProtocolError(error, maskError) },
     maxRequestBodySize: LIMITS.messageBytes,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/server/operation-limits.js';
@@ -160,6 +161,19 @@ describe('a request', () => {
     const { headers } = await post((await startTestApp()).url, HELD);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  });
+});
+
+describe('a caller that leaves before its body is sent', () => {
+  test('is counted as aborted, not as answered', async () => {
+    const { url, metric } = await startTestApp();
+    const sent = request(url, { method: 'POST', headers: { ...JSON_TYPE, 'content-length': '100', expect: '100-continue' } });
+    sent.on('error', () => undefined);
+    sent.flushHeaders();
+    await once(sent, 'continue');
+    sent.destroy();
+    await expect.poll(() => metric('holdfast_http_requests_total{path="/graphql",status="aborted"}').catch(() => 0)).toBe(1);
+    await expect(metric('holdfast_http_requests_total{path="/graphql",status="200"}')).rejects.toThrow('There is no metric');
   });
 });
 

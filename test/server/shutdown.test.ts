@@ -1,0 +1,42 @@
+import { expect, test, vi } from 'vitest';
+import type { Health } from '../../src/server/health.js';
+import type { HttpServer } from '../../src/server/http.js';
+import type { Operations } from '../../src/server/operations.js';
+import { closeAll, shutDown } from '../../src/server/shutdown.js';
+import type { WebSocketTransport } from '../../src/server/websocket.js';
+
+test('what was opened is closed in the reverse order', async () => {
+  const closed: string[] = [];
+  await closeAll(['store', 'client', 'engine'].map((name) => async () => void closed.push(name)));
+  expect(closed).toEqual(['engine', 'client', 'store']);
+});
+
+test('what can not be closed keeps nothing else open, and the first reason is told', async () => {
+  const closed: string[] = [];
+  const closing = closeAll([
+    async () => void closed.push('store'),
+    () => Promise.reject(new Error('second')),
+    () => {
+      throw new Error('first');
+    },
+  ]);
+  await expect(closing).rejects.toThrow('first');
+  expect(closed).toEqual(['store']);
+});
+
+test('a transport that can not be closed does not keep the services open', async () => {
+  const closeServices = vi.fn(() => Promise.resolve());
+  const shutting = shutDown({
+    health: { shutDown: () => undefined } as Health,
+    http: {
+      stopListening: () => undefined,
+      drain: () => Promise.resolve(),
+      closeConnections: () => undefined,
+    } as unknown as HttpServer,
+    operations: { drain: () => Promise.resolve() } as unknown as Operations,
+    webSockets: { close: () => Promise.reject(new Error('stuck')) } as unknown as WebSocketTransport,
+    closeServices,
+  });
+  await expect(shutting).rejects.toThrow('stuck');
+  expect(closeServices).toHaveBeenCalledOnce();
+});
