@@ -1,21 +1,29 @@
 import { GraphQLError } from 'graphql';
 import { StoreUnavailable } from '../store/lock-store.js';
 
-/** What `extensions.code` says of an error that this part of the server makes; the schema's description lists all codes. */
+/** All that `extensions.code` may say; the schema's description explains each. */
 export const ErrorCode = {
   badUserInput: 'BAD_USER_INPUT',
   unavailable: 'UNAVAILABLE',
+  limitExceeded: 'OPERATION_LIMIT_EXCEEDED',
+  parseFailed: 'GRAPHQL_PARSE_FAILED',
+  validationFailed: 'GRAPHQL_VALIDATION_FAILED',
+  unauthenticated: 'UNAUTHENTICATED',
+  permissionDenied: 'PERMISSION_DENIED',
+  rateLimited: 'RATE_LIMITED',
   internal: 'INTERNAL_SERVER_ERROR',
 } as const;
+
+export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 /**
  * A value that breaks a documented limit or can't be read.
  *
- * @param argument the name of the argument, or of the input field, that holds the value
+ * @param argument the name of the argument, or of the input field, that holds the value; null: it is the request itself
  * @param message states the limit
  */
-export function badUserInput(argument: string, message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: ErrorCode.badUserInput, argument } });
+export function badUserInput(argument: string | null, message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: ErrorCode.badUserInput, ...(argument === null ? {} : { argument }) } });
 }
 
 /** Keeps the details of a fault for those who run the server, and returns the id under which they find it. */
@@ -23,7 +31,7 @@ export type FaultLog = (fault: unknown) => string;
 
 /**
  * The error as a client may see it: what the client caused, and outages, as they are documented; of everything else no
- * more than the id under which it was logged.
+ * more than the id under which it was logged. It always has a code.
  */
 export function presentError(error: unknown, logFault: FaultLog): GraphQLError {
   const located = error instanceof GraphQLError ? error : undefined;
@@ -33,14 +41,21 @@ export function presentError(error: unknown, logFault: FaultLog): GraphQLError {
     logFault(cause);
     return unavailable(located, null);
   }
-  if (located !== undefined && cause instanceof GraphQLError) {
-    if (cause.extensions.code !== undefined) return located;
-    const argument = unreadableArgument(located);
-    if (argument !== null) return withExtensions(located, located.message, { code: ErrorCode.badUserInput, argument });
-    // Without a path it was made before any field was resolved: the operation, not the server, is at fault.
-    if (located.path === undefined) return located;
-  }
+  if (located !== undefined && cause instanceof GraphQLError && located.extensions['code'] !== undefined) return located;
+  const refused = located === undefined ? null : asBadInput(located, cause);
+  if (refused !== null) return refused;
   return withExtensions(located, 'Internal server error', { code: ErrorCode.internal, id: logFault(cause) });
+}
+
+/** The error as the caller's mistake, or null where it is none: graphql-js gives its own errors no code. */
+function asBadInput(located: GraphQLError, cause: unknown): GraphQLError | null {
+  const argument = unreadableArgument(located);
+  // Without a path it was made before any field was resolved: of the operation, or of its variables.
+  const isOfOperation = located.path === undefined;
+  // A scalar may throw anything at a variable that it can't read; what a resolver throws is a fault, whatever it says.
+  const isOfGraphql = cause instanceof GraphQLError || (isOfOperation && argument !== null);
+  if (!isOfGraphql || !(isOfOperation || argument !== null)) return null;
+  return withExtensions(located, located.message, badUserInput(argument, located.message).extensions);
 }
 
 function rootCause(error: unknown): unknown {

@@ -8,8 +8,10 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { ErrorCode } from '../graphql/errors.js';
 import { withCode } from './errors.js';
-import { checkNesting, checkShape, LIMITS, OPERATION_LIMIT_EXCEEDED } from './operation-limits.js';
+import { LIMITS } from './limits.js';
+import { checkNesting, checkShape } from './operation-limits.js';
 
 /** Texts kept parsed: in number, and in UTF-16 units together. A longer text than the last is parsed each time. */
 const CACHED_DOCUMENTS = 1_000;
@@ -45,7 +47,7 @@ export class Documents {
     const tooLarge = checkShape(document);
     if (tooLarge !== null) return [tooLarge];
     const errors = validate(this.#schema, document, this.#rules, { maxErrors: REPORTED_ERRORS });
-    if (errors.length > 0) return errors.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED'));
+    if (errors.length > 0) return errors.map((error) => withCode(error, ErrorCode.validationFailed));
     this.#known.set(text, document);
     return document;
   }
@@ -60,6 +62,6 @@ function parseWithinLimits(text: string): DocumentNode | GraphQLError {
     if (!(error instanceof GraphQLError)) throw error;
     // graphql-js tells its limit of tokens from a syntax error by the sentence alone.
     const overLimit = error.message.includes(`${LIMITS.tokens} tokens`);
-    return withCode(error, overLimit ? OPERATION_LIMIT_EXCEEDED : 'GRAPHQL_PARSE_FAILED');
+    return withCode(error, overLimit ? ErrorCode.limitExceeded : ErrorCode.parseFailed);
   }
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import { badUserInput, type MaskError } from './errors.js';
+import { JSON_TYPE } from './accept.js';
+import type { MaskError } from './errors.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
-import { answerJsonPost, JSON_TYPE, send } from './json-post.js';
+import { answerJsonPost, send } from './json-post.js';
 import type { Operations } from './operations.js';
 import type { OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
@@ -179,7 +181,7 @@ function isStream(response: ServerResponse): boolean {
 
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.setHeader('connection', 'close');
-  send(response, status, JSON_TYPE, { errors: [badUserInput(message)] });
+  send(response, status, JSON_TYPE, { errors: [badUserInput(null, message)] });
 }
 
 function text(response: ServerResponse, status: number, message: string): void {

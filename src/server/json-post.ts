@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql';
-import { badUserInput, notBegun } from './errors.js';
-import { LIMITS, limitExceeded } from './operation-limits.js';
+import { OperationTypeNode, type ExecutionResult } from 'graphql';
+import { badUserInput } from '../graphql/errors.js';
+import { acceptedTypes, EVENT_STREAM, JSON_TYPE, type MediaType } from './accept.js';
+import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
+import { LIMITS } from './limits.js';
 import { isRefused, type OperationRequest, type Operations } from './operations.js';
-
-export const JSON_TYPE = 'application/json';
-export const RESPONSE_TYPE = 'application/graphql-response+json';
-type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;
 
 /** A request whose body was read. It is where Yoga looks for one. */
 export interface ReadRequest extends IncomingMessage {
@@ -29,34 +27,32 @@ export async function answerJsonPost(request: ReadRequest, response: ServerRespo
     return true;
   }
   request.body = body;
-  const mediaType = preferredType(request.headers.accept);
-  if (mediaType === null) return false;
+  const [mediaType] = acceptedTypes(request.headers.accept);
+  if (mediaType === undefined || mediaType === EVENT_STREAM) return false;
 
   const params = readParams(body);
   if (typeof params === 'string') {
-    send(response, 400, mediaType, { errors: [badUserInput(params)] });
+    send(response, 400, mediaType, { errors: [badUserInput(null, params)] });
     return true;
   }
   const operation = operations.prepare(params, 'http');
   if (isRefused(operation)) {
-    refuse(response, mediaType, operation);
+    refuse(response, mediaType, { errors: operation });
     return true;
   }
   if (operation.type === OperationTypeNode.SUBSCRIPTION) return false;
   const result = await operations.execute(operation);
   // Without data nothing was executed: the variables could not be read.
-  send(response, 'data' in result ? 200 : statusOfRefusal(mediaType), mediaType, result);
+  if ('data' in result) send(response, 200, mediaType, result);
+  else refuse(response, mediaType, result);
   return true;
 }
 
 /** What GraphQL over HTTP says of a request that never got to its execution. */
-function statusOfRefusal(mediaType: MediaType): number {
-  return mediaType === RESPONSE_TYPE ? 400 : 200;
-}
-
-function refuse(response: ServerResponse, mediaType: MediaType, errors: readonly GraphQLError[]): void {
-  const isUnavailable = errors[0]?.extensions['code'] === 'UNAVAILABLE';
-  send(response, isUnavailable ? 503 : statusOfRefusal(mediaType), mediaType, { errors });
+function refuse(response: ServerResponse, mediaType: MediaType, refused: ExecutionResult): void {
+  const { status, headers } = statusOfRefusal(refused.errors ?? []);
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  send(response, status === 400 && mediaType === JSON_TYPE ? 200 : status, mediaType, refused);
 }
 
 export function send(response: ServerResponse, status: number, mediaType: string, result: ExecutionResult): void {
@@ -86,19 +82,6 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
       if (!request.complete) reject(notBegun('The request was cut off'));
     });
   });
-}
-
-/** The first type of the list that we have; null: a stream of events, or nothing we have. */
-function preferredType(accept: string | undefined): MediaType | null {
-  if (accept === undefined) return JSON_TYPE;
-  for (const item of accept.toLowerCase().split(',')) {
-    const [type, ...params] = item.split(';').map((part) => part.trim());
-    if (params.some((param) => param.startsWith('charset=') && param !== 'charset=utf-8')) continue;
-    if (type === RESPONSE_TYPE) return RESPONSE_TYPE;
-    if (type === JSON_TYPE || type === '*/*' || type === 'application/*') return JSON_TYPE;
-    if (type === 'text/event-stream') return null;
-  }
-  return null;
 }
 
 /** The parameters, or what is wrong with them. */

@@ -1,30 +1,6 @@
-import { GraphQLError, Kind, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from 'graphql';
-
-/** What one operation and one connection may ask for. The same over every transport. */
-export const LIMITS = {
-  /** The body of a request, and one WebSocket message: 1 MiB. */
-  messageBytes: 1_048_576,
-  /** Lexical tokens of a document: validation takes time quadratic in them. An introspection takes about 300. */
-  tokens: 2_000,
-  /** Brackets within brackets in the text, whatever they mean: graphql-js' parser takes stack for each. */
-  nesting: 64,
-  /** Fields within fields. An introspection goes 14 deep. */
-  depth: 20,
-  /** Fields of the operation itself, aliases included: each is a query or a command of its own. */
-  rootFields: 50,
-  /** Fields in all, with every fragment counted where it is spread. */
-  fields: 1_000,
-  /** Operations under way on one WebSocket, subscriptions included. */
-  operationsPerSocket: 1_000,
-  /** WebSockets that are open at once. */
-  sockets: 10_000,
-} as const;
-
-export const OPERATION_LIMIT_EXCEEDED = 'OPERATION_LIMIT_EXCEEDED';
-
-export function limitExceeded(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: OPERATION_LIMIT_EXCEEDED } });
-}
+import { Kind, type DocumentNode, type FragmentDefinitionNode, type GraphQLError, type SelectionSetNode } from 'graphql';
+import { limitExceeded } from './errors.js';
+import { LIMITS } from './limits.js';
 
 /**
  * Refuses a text that nests its brackets too deeply, before the parser sees it: the parser is recursive, and a few

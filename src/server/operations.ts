@@ -8,6 +8,7 @@ import {
   type GraphQLSchema,
   type OperationTypeNode,
 } from 'graphql';
+import { ErrorCode } from '../graphql/errors.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
@@ -143,13 +144,7 @@ export class Operations {
   #mask(result: ExecutionResult): ExecutionResult {
     const { errors } = result;
     if (errors === undefined) return result;
-    return { ...result, errors: errors.map((error) => this.#maskOne(error)) };
-  }
-
-  #maskOne(error: GraphQLError): GraphQLError {
-    // Without a path it is not about a field: graphql-js could not read the variables, whatever a scalar threw at them.
-    const isOfVariables = error.path === undefined && error.extensions['code'] === undefined;
-    return this.#options.maskError(isOfVariables ? new GraphQLError(error.message, { nodes: error.nodes }) : error);
+    return { ...result, errors: errors.map(this.#options.maskError) };
   }
 
   /** Not an async generator: its `return` would wait for a `next` that may never come. */
@@ -183,5 +178,5 @@ export function isRefused(prepared: object): prepared is readonly GraphQLError[]
 function unknownOperation(name: string | null | undefined): GraphQLError {
   const message =
     name == null ? 'Must name one of the operations of the document' : `There is no operation named ${JSON.stringify(name)}`;
-  return new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } });
+  return new GraphQLError(message, { extensions: { code: ErrorCode.validationFailed } });
 }

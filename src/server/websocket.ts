@@ -5,7 +5,8 @@ import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer }
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import { LIMITS, limitExceeded } from './operation-limits.js';
+import { limitExceeded } from './errors.js';
+import { LIMITS } from './limits.js';
 import type { Operations, PreparedOperation, ResultStream } from './operations.js';
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';

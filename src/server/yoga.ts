@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql';
-import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
-import type { MaskError } from './errors.js';
-import { LIMITS } from './operation-limits.js';
+import { createYoga, type GraphQLHTTPExtensions, type GraphQLParams, type Plugin } from 'graphql-yoga';
+import { badUserInput } from '../graphql/errors.js';
+import { acceptedTypes, EVENT_STREAM } from './accept.js';
+import { statusOfRefusal, type MaskError } from './errors.js';
+import { LIMITS } from './limits.js';
 import { isRefused, type Operations, type ResultStream } from './operations.js';
 import { PATHS } from './paths.js';
 
@@ -10,8 +12,6 @@ interface ServerContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
 }
-
-const EVENT_STREAM = 'text/event-stream';
 
 type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
 
@@ -40,28 +40,32 @@ function useOperations(operations: Operations): Plugin<object, ServerContext> {
   return {
     onParams({ request, setParamsHandler }) {
       setParamsHandler(async ({ params, context }) => {
-        const result = await run(params, context, operations);
-        // Yoga would prefer multipart/mixed to the stream of events where both are acceptable.
+        const types = acceptedTypes(context.req.headers.accept);
+        const result = await run(params, context, operations, types.includes(EVENT_STREAM));
+        // Yoga knows no q, and would prefer multipart/mixed to the stream of events where both are acceptable.
         if (Symbol.asyncIterator in result) request.headers.set('accept', EVENT_STREAM);
+        else if (types.length > 0) request.headers.set('accept', types.join());
         return result;
       });
     },
   };
 }
 
-async function run(params: GraphQLParams, { req, res }: ServerContext, operations: Operations): Promise<Result> {
-  const takesEvents = req.headers.accept?.toLowerCase().includes(EVENT_STREAM) === true;
+async function run(
+  params: GraphQLParams,
+  { req, res }: ServerContext,
+  operations: Operations,
+  takesEvents: boolean,
+): Promise<Result> {
   const { query = '', operationName, variables } = params;
   const operation = operations.prepare({ query, operationName, variables }, takesEvents ? 'sse' : 'http');
-  if (isRefused(operation)) {
-    return { errors: operation.map((error) => withStatus(error, error.extensions['code'] === 'UNAVAILABLE' ? 503 : 400)) };
-  }
+  if (isRefused(operation)) return refused(operation);
   if (operation.type === OperationTypeNode.MUTATION && req.method === 'GET') {
     return refusal('A mutation needs a POST', 405, { allow: 'POST' });
   }
   if (operation.type !== OperationTypeNode.SUBSCRIPTION) {
     const result = await operations.execute(operation);
-    return 'data' in result ? result : { errors: result.errors?.map((error) => withStatus(error, 400)) };
+    return 'data' in result ? result : refused(result.errors ?? []);
   }
   if (!takesEvents) return refusal('A subscription needs Accept: text/event-stream, or a WebSocket', 406);
 
@@ -96,18 +100,23 @@ function endWithError(stream: ResultStream): AsyncIterableIterator<ExecutionResu
 function ignore(): void {}
 
 function refusal(message: string, status: number, headers: Record<string, string> = {}): ExecutionResult {
-  return { errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT', http: { status, headers } } })] };
+  return { errors: [withHttp(badUserInput(null, message), { status, headers })] };
 }
 
-/** `spec`: application/json knows no such status, and says 200. Yoga keeps `http` to itself. */
-function withStatus(error: GraphQLError, status: number): GraphQLError {
-  const { message, nodes, source, positions, path } = error;
-  const http = { status, spec: status === 400 };
-  return new GraphQLError(message, { nodes, source, positions, path, extensions: { ...error.extensions, http } });
+function refused(errors: readonly GraphQLError[]): ExecutionResult {
+  const { status, headers } = statusOfRefusal(errors);
+  // `spec`: not where the answer is application/json.
+  return { errors: errors.map((error) => withHttp(error, { status, headers, spec: status === 400 })) };
+}
+
+/** Yoga keeps `http` to itself. */
+function withHttp(error: GraphQLError, http: GraphQLHTTPExtensions): GraphQLError {
+  const { message, nodes, source, positions, path, extensions } = error;
+  return new GraphQLError(message, { nodes, source, positions, path, extensions: { ...extensions, http } });
 }
 
 /** Yoga's own refusals of a request (its parameters, its method) carry the status, and no code that we document. */
 function maskProtocolError(error: unknown, maskError: MaskError): GraphQLError {
   if (!(error instanceof GraphQLError) || error.extensions.http === undefined) return maskError(error);
-  return new GraphQLError(error.message, { extensions: { code: 'BAD_USER_INPUT', http: error.extensions.http } });
+  return withHttp(badUserInput(null, error.message), error.extensions.http);
 }

@@ -70,7 +70,21 @@ test.each([
   expect(presentError(new GraphQLError(message), noFault).extensions).toEqual({ code: 'BAD_USER_INPUT', argument });
 });
 
-test('an error of the operation itself stays as it is', () => {
-  const error = new GraphQLError('Unknown operation named "x".');
-  expect(presentError(error, noFault)).toBe(error);
+test('an error of the operation itself is the mistake of the caller', () => {
+  const shown = presentError(new GraphQLError('Unknown operation named "x".'), noFault);
+  expect([shown.message, shown.extensions]).toEqual(['Unknown operation named "x".', { code: 'BAD_USER_INPUT' }]);
+});
+
+test('a variable at which a scalar threw something is the mistake of the caller', () => {
+  const message = 'Variable "$at" got invalid value {}; Expected type "DateTime". x.split is not a function';
+  const shown = presentError(new GraphQLError(message, { originalError: new TypeError('x.split is not a function') }), noFault);
+  expect(shown.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'at' });
+});
+
+test.each([
+  ['without a path', 'x is undefined', undefined],
+  ['that reads like a bad argument', 'Argument "input" has invalid value', ['lock']],
+])('a fault %s is a fault of ours', (_, message, path) => {
+  const shown = presentError(new GraphQLError(message, { path, originalError: new TypeError(message) }), () => 'id-4');
+  expect(shown.extensions).toEqual({ code: 'INTERNAL_SERVER_ERROR', id: 'id-4' });
 });

@@ -8,7 +8,7 @@ import { schema } from '../../src/graphql/schema.js';
 import { SCHEMA_DESCRIPTION } from '../../src/graphql/schema-description.js';
 import { MAX_NAME_LENGTH } from '../../src/locks/names.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { LIMITS } from '../../src/server/operation-limits.js';
+import { LIMITS } from '../../src/server/limits.js';
 import { startTestApp } from '../support/app.js';
 import { codeIn, README, ROOT, tableBelow } from './readme.js';
 

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import { acceptedTypes } from '../../src/server/accept.js';
 import { startTestApp } from '../support/app.js';
 
 /** What urql sends with every operation. */
@@ -32,6 +33,20 @@ for (const method of ['GET', 'POST']) {
     await reader?.cancel();
   });
 
+  it(`a query by ${method} is answered with the type that is rather taken`, async () => {
+    const { url } = await startTestApp();
+    const response = await ask(url, method, QUERY, 'application/json;q=0.5, application/graphql-response+json');
+    expect(response.headers.get('content-type')).toContain('application/graphql-response+json');
+    await response.body?.cancel();
+  });
+
+  it(`a subscription by ${method} from a client that takes no stream of events is told what it needs`, async () => {
+    const { url } = await startTestApp();
+    const response = await ask(url, method, SUBSCRIPTION, 'text/event-stream;q=0, application/json');
+    expect(response.status).toBe(406);
+    await response.body?.cancel();
+  });
+
   it(`a subscription by ${method} from a client that takes JSON only is told what it needs`, async () => {
     const { url } = await startTestApp();
     const response = await ask(url, method, SUBSCRIPTION, 'application/json');
@@ -39,3 +54,26 @@ for (const method of ['GET', 'POST']) {
     expect(await response.json()).toMatchObject({ errors: [{ message: expect.stringContaining('text/event-stream') as string }] });
   });
 }
+
+describe('an Accept header', () => {
+  const JSON_TYPE = 'application/json';
+  const RESPONSE_TYPE = 'application/graphql-response+json';
+  const EVENT_STREAM = 'text/event-stream';
+
+  test.each([
+    [undefined, [JSON_TYPE]],
+    ['', [JSON_TYPE]],
+    ['*/*', [JSON_TYPE, RESPONSE_TYPE]],
+    ['image/png', []],
+    [`${RESPONSE_TYPE}, ${JSON_TYPE}`, [RESPONSE_TYPE, JSON_TYPE]],
+    [`${JSON_TYPE}; Q=0.5, ${RESPONSE_TYPE}`, [RESPONSE_TYPE, JSON_TYPE]],
+    [`${JSON_TYPE};q=0`, []],
+    [`${JSON_TYPE};q=0, */*`, [RESPONSE_TYPE]],
+    [`*/*, ${JSON_TYPE};q=0.000`, [RESPONSE_TYPE]],
+    [`application/*;q=0.1, ${EVENT_STREAM};q=0.2`, [EVENT_STREAM, JSON_TYPE, RESPONSE_TYPE]],
+    [`${EVENT_STREAM};q=0, ${JSON_TYPE}`, [JSON_TYPE]],
+    [`${JSON_TYPE};charset=utf-16, ${RESPONSE_TYPE};charset=utf-8`, [RESPONSE_TYPE]],
+  ])('of %s takes %j', (accept, types) => {
+    expect(acceptedTypes(accept)).toEqual(types);
+  });
+});

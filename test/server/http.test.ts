@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { LIMITS } from '../../src/server/operation-limits.js';
+import { LIMITS } from '../../src/server/limits.js';
 import { startTestApp } from '../support/app.js';
 import { post, postBody, readAnswer } from '../support/http-client.js';
 
@@ -84,6 +84,7 @@ describe('a preflight', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(headers.get('access-control-allow-credentials')).toBeNull();
+    expect(headers.get('access-control-allow-headers')).toBe('content-type, x-request-id');
     expect(headers.get('vary')).toBe('origin');
   });
 });

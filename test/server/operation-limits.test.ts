@@ -1,6 +1,7 @@
 import { parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { checkNesting, checkShape, LIMITS } from '../../src/server/operation-limits.js';
+import { LIMITS } from '../../src/server/limits.js';
+import { checkNesting, checkShape } from '../../src/server/operation-limits.js';
 import { startTestApp } from '../support/app.js';
 import { post } from '../support/http-client.js';
 

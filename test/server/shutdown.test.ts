@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { expect, test, vi } from 'vitest';
 import type { Health } from '../../src/server/health.js';
 import type { HttpServer } from '../../src/server/http.js';
 import type { Operations } from '../../src/server/operations.js';
 import { closeAll, shutDown } from '../../src/server/shutdown.js';
 import type { WebSocketTransport } from '../../src/server/websocket.js';
+import { startTestApp } from '../support/app.js';
 
 test('what was opened is closed in the reverse order', async () => {
   const closed: string[] = [];
@@ -40,3 +43,25 @@ test('a transport that can not be closed does not keep the services open', async
   await expect(shutting).rejects.toThrow('stuck');
   expect(closeServices).toHaveBeenCalledOnce();
 });
+
+test.each(['application/json', 'text/event-stream'])(
+  'an operation that comes too late, from a client that takes %s, may be tried again after a second',
+  async (accept) => {
+    const app = await startTestApp();
+    const body = JSON.stringify({ query: '{ server { version } }' });
+    const headers = { accept, 'content-type': 'application/json', 'content-length': body.length, expect: '100-continue' };
+    const late = request(app.url, { method: 'POST', headers });
+    const answered = once(late, 'response') as Promise<[IncomingMessage]>;
+    late.flushHeaders();
+    // Now the server waits for the body.
+    await once(late, 'continue');
+    const closed = app.close();
+    late.end(body);
+    const [response] = await answered;
+    let text = '';
+    for await (const chunk of response) text += String(chunk);
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1']);
+    expect(text).toContain('"UNAVAILABLE"');
+    await closed;
+  },
+);

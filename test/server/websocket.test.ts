@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../src/observability/logger.js';
-import { LIMITS } from '../../src/server/operation-limits.js';
+import { LIMITS } from '../../src/server/limits.js';
 import { WebSocketTransport, type WebSocketOptions } from '../../src/server/websocket.js';
 import { startTestApp } from '../support/app.js';
 import { ACQUIRE, acquireLock } from '../support/http-client.js';
