@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect, test, vi } from 'vitest';
-import type { Health } from '../../src/server/health.js';
+import { Health } from '../../src/server/health.js';
 import type { HttpServer } from '../../src/server/http.js';
 import type { Operations } from '../../src/server/operations.js';
 import { closeAll, shutDown } from '../../src/server/shutdown.js';
@@ -30,7 +30,7 @@ test('what can not be closed keeps nothing else open, and the first reason is to
 test('a transport that can not be closed does not keep the services open', async () => {
   const closeServices = vi.fn(() => Promise.resolve());
   const shutting = shutDown({
-    health: { shutDown: () => undefined } as Health,
+    health: new Health(() => Promise.resolve()),
     http: {
       stopListening: () => undefined,
       drain: () => Promise.resolve(),

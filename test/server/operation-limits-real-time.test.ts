@@ -1,0 +1,14 @@
+import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/server/limits.js';
+import { startTestApp } from '../support/app.js';
+import { post } from '../support/http-client.js';
+
+describe('a document', () => {
+  test('that validation would compare field by field takes little time', async () => {
+    const { url } = await startTestApp();
+    const started = performance.now();
+    await post(url, `{ ${'server { version } '.repeat(400)} }`);
+    await post(url, `{ server { ${'version '.repeat(LIMITS.tokens - 20)} } }`);
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+});
