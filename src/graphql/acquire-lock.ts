@@ -1,10 +1,10 @@
 import type { AcquireCommand } from '../locks/commands.js';
 import type { Acquired } from '../locks/outcomes.js';
+import { toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import type { Limits } from './context.js';
 import { nameInput, optionalNameInput, optionalTtlInput } from './inputs.js';
 import { LockRef } from './lock.js';
-import { toLockRow } from './lock-row.js';
 import { typeOfOutcome } from './outcome-types.js';
 import { ConflictRef } from './refusals.js';
 
@@ -34,7 +34,7 @@ const AcquireLockInput = builder.inputType('AcquireLockInput', {
 const LockAcquired = builder.objectRef<Acquired>('LockAcquired').implement({
   description: 'The lock is held by the caller, durably, until it expires or is released.',
   fields: (t) => ({
-    lock: t.field({ type: LockRef, description: 'The lock as it is held now.', resolve: ({ lock }) => toLockRow(lock) }),
+    lock: t.field({ type: LockRef, description: 'The lock as it is held now.', resolve: ({ lock }) => toLockRecord(lock) }),
     reacquired: t.exposeBoolean('reacquired', {
       description: "This owner held it already, unexpired: the earlier acquisition's token is dead now.",
     }),

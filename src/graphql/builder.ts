@@ -3,9 +3,9 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import type PrismaTypes from '../store/generated/pothos-types.js';
 import { getDatamodel } from '../store/generated/pothos-types.js';
+import type { EventRecord, LockRecord } from '../store/reads/records.js';
 import type { GraphQLContext } from './context.js';
 import { decodeGlobalId, encodeGlobalId } from './global-id.js';
-import type { LockEventRow, LockRow } from './lock-row.js';
 import { atMostAPage, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './pagination.js';
 
 type WithShape<Model, Shape> = Omit<Model, 'Shape'> & { Shape: Shape };
@@ -16,8 +16,8 @@ interface SchemaTypes {
   DefaultEdgesNullability: { list: false; items: false };
   DefaultNodeNullability: false;
   PrismaTypes: {
-    DistributedLock: WithShape<PrismaTypes['DistributedLock'], LockRow>;
-    LockEvent: WithShape<PrismaTypes['LockEvent'], LockEventRow>;
+    DistributedLock: WithShape<PrismaTypes['DistributedLock'], LockRecord>;
+    LockEvent: WithShape<PrismaTypes['LockEvent'], EventRecord>;
   };
   Scalars: {
     /** Epoch milliseconds. */

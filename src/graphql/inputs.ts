@@ -61,5 +61,6 @@ export function selectorInput(filter: SelectorInput | null | undefined): LockSel
   if (resource !== null && prefix !== null) {
     throw badUserInput('prefix', 'resource and prefix exclude each other: give one of them');
   }
-  return { resource, prefix, owner };
+  // Every name begins with the empty prefix: it does not narrow.
+  return { resource, prefix: prefix === '' ? null : prefix, owner };
 }

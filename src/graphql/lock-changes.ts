@@ -1,10 +1,10 @@
 import type { Bookmark, Snapshot, SnapshotReason, WatchRequest } from '../engine/watch.js';
+import { toEventRecord, toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import { badUserInput } from './errors.js';
 import { optionalRevisionInput, selectorInput } from './inputs.js';
 import { LockRef } from './lock.js';
 import { LockEventRef, LockEventTypeRef } from './lock-event.js';
-import { toLockEventRow, toLockRow } from './lock-row.js';
 
 const LockWatchFilter = builder.inputType('LockWatchFilter', {
   description:
@@ -43,7 +43,7 @@ const LockSnapshot = builder.objectRef<Snapshot>('LockSnapshot').implement({
     locks: t.field({
       type: [LockRef],
       description: 'The locks of this part, by name.',
-      resolve: ({ locks }) => locks.map(toLockRow),
+      resolve: ({ locks }) => locks.map(toLockRecord),
     }),
   }),
 });
@@ -82,7 +82,7 @@ builder.subscriptionField('lockChanges', (t) =>
     subscribe: (_root, args, { engine }) => engine.watch(toRequest(args)),
     resolve: (item, _args, { startAnswer }) => {
       startAnswer();
-      return item.kind === 'event' ? toLockEventRow(item.event) : item;
+      return item.kind === 'event' ? toEventRecord(item.event) : item;
     },
   }),
 );

@@ -1,7 +1,7 @@
+import { lockLeftBy, type EventRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import { lockId } from './global-id.js';
 import { LockRef } from './lock.js';
-import { lockLeftBy, type LockEventRow } from './lock-row.js';
 import type { LockEventType } from '../locks/events.js';
 
 export const LockEventTypeRef = builder.enumType('LockEventType', {
@@ -52,7 +52,7 @@ const LockEventObject = builder.prismaObject('LockEvent', {
 });
 
 /** The type `LockEvent`; its id is made from its revision. */
-export const LockEventRef = builder.nodeRef<LockEventRow, string, typeof LockEventObject>(LockEventObject, {
+export const LockEventRef = builder.nodeRef<EventRecord, string, typeof LockEventObject>(LockEventObject, {
   id: {
     description: 'Made from the revision: the same for ever.',
     resolve: ({ revision }) => String(revision),

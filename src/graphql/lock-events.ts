@@ -1,11 +1,12 @@
-import { builder } from './builder.js';
-import { searchEvents, type EventFilter } from './event-search.js';
-import { fromDigits, optionalRevisionInput, selectorInput } from './inputs.js';
-import { LockEventRef, LockEventTypeRef } from './lock-event.js';
-import type { LockEventRow } from './lock-row.js';
-import { readPage, readPageArgs, type PageOrder, type ReadRows } from './pagination.js';
 import type { LogHead } from '../store/lock-store.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
+import { searchEvents, type EventFilter } from '../store/reads/event-search.js';
+import type { ReadRows } from '../store/reads/range.js';
+import type { EventRecord } from '../store/reads/records.js';
+import { builder } from './builder.js';
+import { fromDigits, optionalRevisionInput, selectorInput } from './inputs.js';
+import { LockEventRef, LockEventTypeRef } from './lock-event.js';
+import { readPage, readPageArgs, type PageOrder } from './pagination.js';
 
 const LockEventFilter = builder.inputType('LockEventFilter', {
   description:
@@ -38,7 +39,7 @@ builder.queryField('lockEvents', (t) =>
   ),
 );
 
-const newestFirst: PageOrder<LockEventRow, bigint> = {
+const newestFirst: PageOrder<EventRecord, bigint> = {
   name: 'REVISION',
   placeOf: ({ revision }) => revision,
   toText: (revision) => [String(revision)],
@@ -46,7 +47,7 @@ const newestFirst: PageOrder<LockEventRow, bigint> = {
 };
 
 /** Reads the log between its ends: what lies up to the oldest revision is being removed. */
-function readEvents(prisma: PrismaReader, filter: EventFilter, head: LogHead): ReadRows<LockEventRow, bigint> {
+function readEvents(prisma: PrismaReader, filter: EventFilter, head: LogHead): ReadRows<EventRecord, bigint> {
   return ({ start, end }, limit, backwards) => {
     const newest = start === null ? head.revision : start.inclusive ? start.place : start.place - 1n;
     const oldest = end === null ? 0n : end.inclusive ? end.place : end.place + 1n;

@@ -1,12 +1,11 @@
+import { heldAt } from '../store/reads/lock-conditions.js';
+import type { LockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import { nameInput } from './inputs.js';
-import type { LockRow } from './lock-row.js';
-
-// GraphQL's Int ends here.
-const MAX_INT = 2 ** 31 - 1;
+import { MAX_INT } from './int.js';
 
 /** How long the lock still lasts, in whole milliseconds; never negative. */
-export function remainingMs({ expiresAt }: Pick<LockRow, 'expiresAt'>, now: number): number {
+export function remainingMs({ expiresAt }: Pick<LockRecord, 'expiresAt'>, now: number): number {
   return Math.min(Math.max(Number(expiresAt) - now, 0), MAX_INT);
 }
 
@@ -49,14 +48,14 @@ const LockObject = builder.prismaObject('DistributedLock', {
 });
 
 /** The type `Lock`; its id is made from the resource alone, so that it is the same whoever holds the lock. */
-export const LockRef = builder.nodeRef<LockRow, string, typeof LockObject>(LockObject, {
+export const LockRef = builder.nodeRef<LockRecord, string, typeof LockObject>(LockObject, {
   id: {
     description: 'Made from the resource: the same for ever, whoever holds it.',
     resolve: ({ resource }) => resource,
   },
   loadManyWithoutCache: async (resources, { prisma, now }) => {
     const rows = await prisma.distributedLock.findMany({
-      where: { resource: { in: resources }, expiresAt: { gt: await now() } },
+      where: { resource: { in: resources }, ...heldAt(await now()) },
     });
     const byResource = new Map(rows.map((row) => [row.resource, row]));
     return resources.map((resource) => byResource.get(resource) ?? null);
@@ -72,7 +71,7 @@ builder.queryField('lock', (t) =>
     resolve: async (query, _root, args, { prisma, now }) =>
       prisma.distributedLock.findUnique({
         ...query,
-        where: { resource: nameInput('resource', args.resource), expiresAt: { gt: await now() } },
+        where: { resource: nameInput('resource', args.resource), ...heldAt(await now()) },
       }),
   }),
 );

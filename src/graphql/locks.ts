@@ -1,12 +1,13 @@
-import type { LockSelector } from '../store/lock-store.js';
+import { countLocks } from '../store/reads/count-locks.js';
+import type { ListFilter } from '../store/reads/lock-conditions.js';
+import { readLocksByExpiry } from '../store/reads/locks-by-expiry.js';
+import { readLocksByName } from '../store/reads/locks-by-name.js';
+import type { LockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import type { GraphQLContext } from './context.js';
-import { countLocks } from './count-locks.js';
 import { selectorInput } from './inputs.js';
 import { LockRef } from './lock.js';
-import type { LockRow } from './lock-row.js';
-import { byExpiry, readLocksByExpiry } from './locks-by-expiry.js';
-import { byName, readLocksByName } from './locks-by-name.js';
+import { byExpiry, byName } from './lock-orders.js';
 import { readPage, readPageArgs, type Page, type PageArgs } from './pagination.js';
 
 const LockFilter = builder.inputType('LockFilter', {
@@ -35,11 +36,11 @@ builder.queryField('locks', (t) =>
         orderBy: t.arg({ type: LockOrder, description: 'In which order; left out or null: RESOURCE.' }),
       },
       resolve: async (_root, args, context) => {
-        const selector = selectorInput(args.filter);
-        const readLocks = args.orderBy === 'EXPIRES_AT' ? pageByExpiry(args, selector) : pageByName(args, selector);
+        const filter = selectorInput(args.filter);
+        const readLocks = args.orderBy === 'EXPIRES_AT' ? pageByExpiry(args, filter) : pageByName(args, filter);
         // Before the page: a watch that starts after this revision misses nothing.
         const { revision } = await context.engine.head();
-        return { ...(await readLocks(context)), revision, selector };
+        return { ...(await readLocks(context)), revision, filter };
       },
     },
     {
@@ -48,7 +49,7 @@ builder.queryField('locks', (t) =>
       fields: (connection) => ({
         totalCount: connection.int({
           description: 'How many locks the filter admits, on all pages together.',
-          resolve: async ({ selector }, _args, { prisma, now }) => countLocks(prisma, selector, await now()),
+          resolve: async ({ filter }, _args, { prisma, now }) => countLocks(prisma, filter, await now()),
         }),
         revision: connection.field({
           type: 'BigInt',
@@ -62,12 +63,12 @@ builder.queryField('locks', (t) =>
 );
 
 /** Checks the arguments at once, so that a wrong one costs no query. */
-function pageByName(args: PageArgs, selector: LockSelector): (context: GraphQLContext) => Promise<Page<LockRow>> {
+function pageByName(args: PageArgs, filter: ListFilter): (context: GraphQLContext) => Promise<Page<LockRecord>> {
   const request = readPageArgs(args, byName);
-  return async ({ prisma, now }) => readPage(request, byName, readLocksByName(prisma, selector, await now()));
+  return async ({ prisma, now }) => readPage(request, byName, readLocksByName(prisma, filter, await now()));
 }
 
-function pageByExpiry(args: PageArgs, selector: LockSelector): (context: GraphQLContext) => Promise<Page<LockRow>> {
+function pageByExpiry(args: PageArgs, filter: ListFilter): (context: GraphQLContext) => Promise<Page<LockRecord>> {
   const request = readPageArgs(args, byExpiry);
-  return async ({ prisma, now }) => readPage(request, byExpiry, await readLocksByExpiry(prisma, selector, await now()));
+  return async ({ prisma, now }) => readPage(request, byExpiry, await readLocksByExpiry(prisma, filter, await now()));
 }

@@ -1,3 +1,4 @@
+import type { Range, ReadRows } from '../store/reads/range.js';
 import { badUserInput } from './errors.js';
 
 export const DEFAULT_PAGE_SIZE = 50;
@@ -30,20 +31,6 @@ export interface PageRequest<Place> {
   readonly after: Place | null;
   readonly before: Place | null;
 }
-
-export interface Bound<Place> {
-  readonly place: Place;
-  readonly inclusive: boolean;
-}
-
-/** A stretch of the list, in its order; null: open on that side. */
-export interface Range<Place> {
-  readonly start: Bound<Place> | null;
-  readonly end: Bound<Place> | null;
-}
-
-/** Rows of the range, at most `limit`: the first ones in the list's order, or the last ones in the reverse of it. */
-export type ReadRows<Row, Place> = (range: Range<Place>, limit: number, backwards: boolean) => Promise<readonly Row[]>;
 
 export interface Page<Row> {
   readonly edges: readonly { readonly cursor: string; readonly node: Row }[];

@@ -1,7 +1,7 @@
 import type { Conflict, ConflictReason, Forbidden, NotFound } from '../locks/outcomes.js';
+import { toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import { LockRef, remainingMs } from './lock.js';
-import { toLockRow } from './lock-row.js';
 import { explain, type Refusal } from './refusal-messages.js';
 import { retryAfterMs } from './retry-after.js';
 
@@ -25,9 +25,10 @@ export const ForbiddenRef = builder.objectRef<Forbidden>('Forbidden').implement(
   fields: (t) => ({
     current: t.field({
       type: LockRef,
+      // Never null here; but in a union, fields of one name have to have one type for a client to ask for them side by side.
       nullable: true,
       description: 'The lock that is held under that name at the moment.',
-      resolve: ({ current }) => toLockRow(current),
+      resolve: ({ current }) => toLockRecord(current),
     }),
   }),
 });
@@ -55,14 +56,14 @@ export const ConflictRef = builder.objectRef<Conflict>('Conflict').implement({
       type: LockRef,
       nullable: true,
       description: 'The lock that is held under that name at the moment, if any.',
-      resolve: ({ current }) => current && toLockRow(current),
+      resolve: ({ current }) => current && toLockRecord(current),
     }),
     retryAfterMs: t.int({
       nullable: true,
       description:
         'A sensible moment to try again, in milliseconds from now (with a little randomness, so that not everybody comes back at once); null where trying again changes nothing.',
       resolve: async ({ reason, current }, _args, context) =>
-        current === null ? null : retryAfterMs(reason, remainingMs(toLockRow(current), await context.now())),
+        current === null ? null : retryAfterMs(reason, remainingMs(toLockRecord(current), await context.now())),
     }),
   }),
 });

@@ -1,8 +1,8 @@
 import type { Renewed } from '../locks/outcomes.js';
+import { toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import { nameInput, optionalRevisionInput, optionalTtlInput } from './inputs.js';
 import { LockRef } from './lock.js';
-import { toLockRow } from './lock-row.js';
 import { typeOfOutcome } from './outcome-types.js';
 import { ConflictRef, NotFoundRef } from './refusals.js';
 
@@ -22,7 +22,7 @@ const RenewLockInput = builder.inputType('RenewLockInput', {
 const LockRenewed = builder.objectRef<Renewed>('LockRenewed').implement({
   description: 'The lock is held on, under the same fencing token.',
   fields: (t) => ({
-    lock: t.field({ type: LockRef, description: 'The lock as it is held now.', resolve: ({ lock }) => toLockRow(lock) }),
+    lock: t.field({ type: LockRef, description: 'The lock as it is held now.', resolve: ({ lock }) => toLockRecord(lock) }),
   }),
 });
 

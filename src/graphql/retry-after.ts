@@ -1,7 +1,5 @@
 import type { ConflictReason } from '../locks/outcomes.js';
-
-// GraphQL's Int ends here.
-const MAX_INT = 2 ** 31 - 1;
+import { MAX_INT } from './int.js';
 
 /** The most that is added at random: enough to spread callers out, and little against the wait. */
 const MAX_JITTER_MS = 1000;

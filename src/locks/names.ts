@@ -29,10 +29,16 @@ function isAtMost(value: string, codePoints: number): boolean {
 }
 
 /**
- * The least string above all that begin with the prefix, in code point order; null: there is none. So the names with a
- * prefix are a range (`>= prefix and < end`), and no character of it is a wildcard.
+ * The names with a prefix are a range, and no character of it is a wildcard.
+ *
+ * @returns the least name, included, and what all of them lie below, in code point order; null where that does not exist.
  */
-export function endOfPrefix(prefix: string): string | null {
+export function rangeOfPrefix(prefix: string): { readonly from: string; readonly before: string | null } {
+  return { from: prefix, before: endOfPrefix(prefix) };
+}
+
+/** The least string above all that begin with the prefix, in code point order; null: there is none. */
+function endOfPrefix(prefix: string): string | null {
   const codePoints = [...prefix];
   for (let last = codePoints.pop(); last !== undefined; last = codePoints.pop()) {
     const codePoint = last.codePointAt(0) as number;

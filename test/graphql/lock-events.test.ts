@@ -106,6 +106,7 @@ test('events up to the oldest revision are gone, whether their rows are there st
 
 test.each([
   ['prefix', { filter: { resource: 'a', prefix: 'a' } }],
+  ['prefix', { filter: { resource: 'a', prefix: '' } }],
   ['resource', { filter: { resource: '' } }],
   ['owner', { filter: { owner: ' ' } }],
   ['fencingToken', { filter: { fencingToken: '-1' } }],

@@ -1,14 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  readPage,
-  readPageArgs,
-  writeCursor,
-  type Bound,
-  type PageArgs,
-  type PageOrder,
-  type ReadRows,
-} from '../../src/graphql/pagination.js';
+import { readPage, readPageArgs, writeCursor, type PageArgs, type PageOrder } from '../../src/graphql/pagination.js';
+import type { Bound, ReadRows } from '../../src/store/reads/range.js';
 
 const ascending: PageOrder<number, number> = {
   name: 'NUMBER',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endOfPrefix, isName, isPrefix, MAX_NAME_LENGTH } from '../../src/locks/names.js';
+import { isName, isPrefix, MAX_NAME_LENGTH, rangeOfPrefix } from '../../src/locks/names.js';
 
 const ASTRAL = '😀';
 const LONE_SURROGATE = '\ud800';
@@ -61,7 +61,7 @@ describe('a prefix', () => {
   });
 });
 
-describe('the end of a prefix', () => {
+describe('the end of the range of a prefix', () => {
   test.each([
     ['that ends in a letter counts that letter on', 'job:', 'job;'],
     ['before the surrogates skips them', 'a\ud7ff', 'a\ue000'],
@@ -72,12 +72,12 @@ describe('the end of a prefix', () => {
     ['of the last code point alone does not exist', '\u{10ffff}', null],
     ['that is empty does not exist', '', null],
   ])('%s', (_, prefix, end) => {
-    expect(endOfPrefix(prefix)).toBe(end);
+    expect(rangeOfPrefix(prefix)).toEqual({ from: prefix, before: end });
   });
 
   test('lies above every name with the prefix and not above the next one, in code point order', () => {
     const compare = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
-    const end = endOfPrefix('a\ud7ff') ?? '';
+    const end = rangeOfPrefix('a\ud7ff').before ?? '';
 
     expect(compare('a\ud7ff\u{10ffff}', end)).toBeLessThan(0);
     expect(compare('a\ue000', end)).toBe(0);

@@ -1,4 +1,4 @@
-import { endOfPrefix } from '../../locks/names.js';
+import { rangeOfPrefix } from '../../locks/names.js';
 import type { LockSelector } from '../lock-store.js';
 
 /** Conditions on the columns `resource` and `owner`, each to follow another one, and their named parameters. */
@@ -15,13 +15,13 @@ export function selectorSql({ resource, prefix, owner }: LockSelector): Selector
     conditions += ' AND resource = @resource';
     parameters['resource'] = resource;
   }
-  if (prefix !== null && prefix !== '') {
-    conditions += ' AND resource >= @prefix';
-    parameters['prefix'] = prefix;
-    const end = endOfPrefix(prefix);
-    if (end !== null) {
-      conditions += ' AND resource < @prefixEnd';
-      parameters['prefixEnd'] = end;
+  if (prefix !== null) {
+    const { from, before } = rangeOfPrefix(prefix);
+    conditions += ' AND resource >= @from';
+    parameters['from'] = from;
+    if (before !== null) {
+      conditions += ' AND resource < @before';
+      parameters['before'] = before;
     }
   }
   if (owner !== null) {
