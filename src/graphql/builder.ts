@@ -5,7 +5,7 @@ import type PrismaTypes from '../store/generated/pothos-types.js';
 import { getDatamodel } from '../store/generated/pothos-types.js';
 import type { EventRecord, LockRecord } from '../store/reads/records.js';
 import type { GraphQLContext } from './context.js';
-import { decodeGlobalId, encodeGlobalId } from './global-id.js';
+import { decodeGlobalId, encodeGlobalId, onlyNodeIds } from './global-id.js';
 import { atMostAPage, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './pagination.js';
 
 type WithShape<Model, Shape> = Omit<Model, 'Shape'> & { Shape: Shape };
@@ -47,6 +47,10 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     nodeQueryOptions: {
       description: 'The thing with that id, or null where there is none now: an expired lock, an event that is no longer kept.',
       args: { id: { description: 'An `id` or `lockId` that this server gave out.' } },
+      resolve: (_root, { id }, _context, _info, resolveNode) => {
+        onlyNodeIds('id', [id]);
+        return resolveNode(id);
+      },
     },
     nodesQueryOptions: {
       description:
@@ -54,6 +58,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       args: { ids: { description: 'Each an `id` or `lockId` that this server gave out.' } },
       resolve: (_root, { ids }, _context, _info, resolveNodes) => {
         atMostAPage('ids', ids.length);
+        onlyNodeIds('ids', ids);
         return resolveNodes(ids);
       },
     },

@@ -70,7 +70,7 @@ test.each([
 ])('the id %j is none, and is refused', async (id) => {
   const { run } = await startApi();
   expectBadInput(await run('query ($id: ID!) { node(id: $id) { id } }', { id }), 'id');
-  expectBadInput(await run('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [id] }), 'id');
+  expectBadInput(await run('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [encode('Lock:a'), id] }), 'ids');
 });
 
 test('more ids than a page are refused', async () => {
