@@ -28,7 +28,7 @@ function columnsOf(script: string): Map<string, string[]> {
   );
 }
 
-const indexesOf = (script: string) => [...script.matchAll(/^CREATE (UNIQUE )?INDEX .*;$/gm)].map(([statement]) => statement);
+const indexesOf = (script: string) => [...script.matchAll(/^CREATE (UNIQUE )?INDEX [^;]*;$/gm)].map(([statement]) => statement);
 
 describe('the schemas of SQLite and PostgreSQL', () => {
   test('hold the same models, but for the width of an id', () => {
