@@ -126,15 +126,12 @@ export class WebSocketTransport {
       },
       connection,
     );
-    // Async: what is thrown becomes a rejection, for the one catch.
-    const end = async (code: number, reason: Buffer): Promise<void> => {
-      const ended = [...connection.streams].map((stream) => stream.return());
-      await Promise.all([...ended, closed(code, reason.toString())]);
-    };
     webSocket.once('close', (code, reason) => {
       connection.closed = true;
       metrics.sockets(this.#sockets.clients.size);
-      end(code, reason).catch((error: unknown) => {
+      // Async: what is thrown becomes a rejection, for the one catch.
+      const ended = [...connection.streams].map(async (stream) => stream.return());
+      Promise.all([...ended, closed(code, reason.toString())]).catch((error: unknown) => {
         logger.error({ err: error }, 'a stream of a closed websocket did not end');
       });
     });
