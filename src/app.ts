@@ -77,7 +77,7 @@ function createTransports(config: Config, services: Services, metrics: Metrics, 
   const operations = new Operations({ schema, createContext: () => createContext(services), introspection, maskError, metrics });
   const origins = new OriginPolicy(allowedOrigins, isLoopback(host));
   // The start applied the schema, so an answer of the database is all that is left to ask for.
-  const health = new Health(() => services.engine.head());
+  const health = new Health(() => services.engine.check());
   const graphiql = config.graphiql ? new GraphiqlPage() : null;
   const common = { operations, origins, metrics, logger };
   const http = new HttpServer({ ...common, maskError, health, graphiql });

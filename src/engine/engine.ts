@@ -23,6 +23,13 @@ export interface Engine {
 
   head(): Promise<LogHead>;
 
+  /**
+   * Resolves where it can take work.
+   *
+   * @throws StoreUnavailable where the database can't be read, or did not take the last group and takes none now.
+   */
+  check(): Promise<void>;
+
   /** Answers what was submitted, ends all watches, and lets go of the database. Once is enough; more does no harm. */
   close(): Promise<void>;
 }

@@ -60,6 +60,11 @@ export class LockEngine implements Engine {
     return this.#store.head();
   }
 
+  async check(): Promise<void> {
+    await this.#store.head();
+    await this.#writer.check();
+  }
+
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
   }

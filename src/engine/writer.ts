@@ -28,6 +28,7 @@ export class Writer {
   #groupsUnderWay = 0;
   #flushIsScheduled = false;
   #closing: (() => void) | null = null;
+  #isFailing = false;
 
   /** @param publish is told of every group that changed something, in revision order, before its commands are answered. */
   constructor(store: LockStore, observer: EngineObserver, publish: (group: CommittedGroup) => void) {
@@ -44,6 +45,17 @@ export class Writer {
       this.#queue.push({ command, resolve: resolve as Submission['resolve'], reject });
       this.#scheduleFlush();
     });
+  }
+
+  /**
+   * Resolves where the database takes groups. After one that it did not take, it is asked to write something.
+   *
+   * @throws StoreUnavailable
+   */
+  async check(): Promise<void> {
+    if (!this.#isFailing) return;
+    await this.#store.commit([]);
+    this.#isFailing = false;
   }
 
   /** Takes nothing more, and resolves when everything that was taken is answered. */
@@ -83,6 +95,7 @@ export class Writer {
       await this.#fail(group, error);
       return;
     }
+    this.#isFailing = false;
     this.#observer.committed(group.length, committed.commitMs);
     if (committed.events.length > 0) this.#publish(committed);
     for (const [index, { command, resolve }] of group.entries()) {
@@ -98,7 +111,8 @@ export class Writer {
    */
   async #fail(group: readonly Submission[], error: unknown): Promise<void> {
     this.#observer.failed(error);
-    if (error instanceof StoreUnavailable || group.length === 1) {
+    this.#isFailing = error instanceof StoreUnavailable;
+    if (this.#isFailing || group.length === 1) {
       for (const { reject } of group) reject(error);
     } else {
       for (const submission of group) await this.#commit([submission]);

@@ -52,6 +52,7 @@ export interface LockStore {
   /**
    * Decides and stores the commands in one transaction, durably: when it resolves, nothing of it can be lost. Groups
    * are serial over all instances of the database. After a rejection that is not {@link StoreUnavailable} nothing was stored.
+   * A group without commands writes the time alone: it shows whether the database can be written.
    */
   commit(commands: readonly Command[]): Promise<CommittedGroup>;
 

@@ -59,11 +59,27 @@ it('a COMMIT that fails is answered as unknown, and the next command is stored a
     CREATE TRIGGER orphan AFTER INSERT ON lock_events WHEN NEW.resource = 'bad' BEGIN INSERT INTO child VALUES (1); END`);
   const error = await engine.submit(acquire('bad', 'o')).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ name: 'StoreUnavailable', applied: null });
+  await expect(engine.check()).resolves.toBeUndefined();
   const outcomes = await Promise.all(Array.from({ length: 100 }, (_, i) => engine.submit(acquire(`good:${i}`, 'o'))));
   expect(outcomes.every(({ kind }) => kind === 'acquired')).toBe(true);
   expect(db.prepare('SELECT count(*) FROM distributed_locks').pluck().get()).toBe(100);
   expect(db.prepare('SELECT max(revision) FROM lock_events').pluck().get()).toBe(100);
   db.close();
+});
+
+it('an engine whose last group was not taken can take work again only when the database can be written', async () => {
+  const { engine, file } = await startEngine();
+  const db = new Database(file);
+  db.exec(`CREATE TABLE parent (id INTEGER PRIMARY KEY);
+    CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);
+    CREATE TRIGGER orphan AFTER UPDATE ON lock_clock BEGIN INSERT INTO child VALUES (1); END`);
+  await expect(engine.check()).resolves.toBeUndefined();
+  await expect(engine.submit(acquire('r', 'o'))).rejects.toMatchObject({ name: 'StoreUnavailable' });
+  await expect(engine.check()).rejects.toMatchObject({ name: 'StoreUnavailable' });
+  db.exec('DROP TRIGGER orphan');
+  db.close();
+  await expect(engine.check()).resolves.toBeUndefined();
+  await expect(engine.submit(acquire('r', 'o'))).resolves.toMatchObject({ kind: 'acquired' });
 });
 
 it('an engine that is closing answers what it took, and refuses what comes after', async () => {

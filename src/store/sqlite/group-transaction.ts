@@ -51,7 +51,7 @@ function decideAndWrite(
 
   for (const [resource, lock] of decision.changedRows) statements.replaceLock(resource, rows.get(resource) ?? null, lock);
   for (const event of decision.events) statements.appendEvent(event);
-  if (decision.events.length > 0) statements.advanceClock(revision + BigInt(decision.events.length), now);
+  if (decision.events.length > 0 || commands.length === 0) statements.advanceClock(revision + BigInt(decision.events.length), now);
   return { ...decision, logId, isFresh: clock.now() - now <= DECISION_MAX_AGE_MS };
 }
 

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Command } from '../../locks/commands.js';
 import {
+  StoreUnavailable,
   type CommittedGroup,
   type LockSelector,
   type LockStore,
@@ -29,13 +31,17 @@ export interface SqliteStoreOptions {
  * that whatever else waits has its turn in between.
  */
 export class SqliteStore implements LockStore {
+  readonly #file: string;
+  readonly #opened: number;
   readonly #clock: SharedClock;
   readonly #reader: ReadConnection;
   readonly #writer: WriterClient;
   #growthTimer: NodeJS.Timeout | undefined;
   #closed: Promise<void> | null = null;
 
-  private constructor(clock: SharedClock, reader: ReadConnection, writer: WriterClient) {
+  private constructor(file: string, clock: SharedClock, reader: ReadConnection, writer: WriterClient) {
+    this.#file = file;
+    this.#opened = statSync(file).ino;
     this.#clock = clock;
     this.#reader = reader;
     this.#writer = writer;
@@ -47,14 +53,15 @@ export class SqliteStore implements LockStore {
     const reader = ReadConnection.open(file);
     try {
       const writer = await WriterClient.start({ file, clock: clock.buffer, time, retryWindowMs });
-      return new SqliteStore(clock, reader, writer);
+      return new SqliteStore(file, clock, reader, writer);
     } catch (error) {
       reader.close();
       throw error;
     }
   }
 
-  commit(commands: readonly Command[]): Promise<CommittedGroup> {
+  async commit(commands: readonly Command[]): Promise<CommittedGroup> {
+    this.#checkFile();
     return this.#writer.request({ kind: 'commit', commands });
   }
 
@@ -63,6 +70,7 @@ export class SqliteStore implements LockStore {
   }
 
   async head(): Promise<LogHead> {
+    this.#checkFile();
     const { logId, revision, oldestRevision } = this.#reader.clock();
     return { logId, revision, oldestRevision };
   }
@@ -101,6 +109,12 @@ export class SqliteStore implements LockStore {
     clearInterval(this.#growthTimer);
     await this.#writer.close();
     this.#reader.close();
+  }
+
+  /** What was deleted or replaced can still be written, but nobody will ever read it. */
+  #checkFile(): void {
+    if (statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#opened) return;
+    throw new StoreUnavailable('The database file was deleted or replaced: start anew', false);
   }
 
   /** Another process on the file may be ahead. */
