@@ -14,7 +14,7 @@ export const byName: PageOrder<LockRecord, string> = {
 /** By expiry, soonest first. */
 export const byExpiry: PageOrder<KeyedLockRecord, ExpiryPlace> = {
   name: 'EXPIRES_AT',
-  placeOf: ({ expiresAt, id }) => ({ expiresAt, id: BigInt(id) }),
+  placeOf: ({ expiresAt, key }) => ({ expiresAt, id: BigInt(key) }),
   toText: ({ expiresAt, id }) => [String(expiresAt), String(id)],
   fromText: (text) => {
     const [expiresAt, id] = text.map(fromDigits);

@@ -5,8 +5,11 @@ import type { ListFilter } from './lock-conditions.js';
 import type { Bound, Range, ReadRows } from './range.js';
 import type { LockRecord } from './records.js';
 
-/** The key of a row as text: it has 64 bits, and Prisma's Int has 32. */
-export type KeyedLockRecord = LockRecord & { readonly id: string };
+/**
+ * The id of a row as text: it has 64 bits, and Prisma's Int has 32. Under a name of its own: ORDER BY would take the text for
+ * the column of that name.
+ */
+export type KeyedLockRecord = LockRecord & { readonly key: string };
 
 export interface ExpiryPlace {
   readonly expiresAt: bigint;
@@ -24,7 +27,7 @@ export async function readLocksByExpiry(
   const admitted = [access.held, ...admittedConditions(filter, access)];
   return (range, limit, backwards) =>
     prisma.$queryRaw<KeyedLockRecord[]>`/* locks by expiry */
-      SELECT CAST(id AS TEXT) AS "id", ${LOCK_RECORD}
+      SELECT CAST(id AS TEXT) AS "key", ${LOCK_RECORD}
         FROM distributed_locks
        WHERE ${Prisma.join([...admitted, ...rangeConditions(range, now)], ' AND ')}
        ORDER BY ${backwards ? Prisma.sql`expires_at DESC, id DESC` : Prisma.sql`expires_at, id`}

@@ -7,7 +7,7 @@ const LOCKS = 12_000;
 const isEven = (n: number) => n % 2 === 0;
 const leftMsOf = (n: number) => ((n * 7919) % LOCKS) - 5000;
 
-const placeOf = ({ expiresAt, id }: KeyedLockRecord) => ({ expiresAt, id: BigInt(id) });
+const placeOf = ({ expiresAt, key }: KeyedLockRecord) => ({ expiresAt, id: BigInt(key) });
 
 function row(name: string, n: number): Row {
   const resource = `${isEven(n) ? 'even' : 'odd'}/${name}`;
@@ -39,3 +39,22 @@ test.each([LOCKS, 900])(
     expect([...back].reverse()).toEqual(one);
   },
 );
+
+test('locks that expire together come in the order in which they were first taken, each once, over pages in both directions', async () => {
+  const rows = many(130, (name) => held(name, 'o', 1000));
+  const { prisma } = await databaseWith(rows);
+  const read = await readLocksByExpiry(prisma, { prefix: null, owner: null }, NOW);
+  const walk = async (backwards: boolean) => {
+    const found: KeyedLockRecord[] = [];
+    for (;;) {
+      const last = found.at(-1);
+      const bound = last === undefined ? null : { place: placeOf(last), inclusive: false };
+      const page = await read(backwards ? { start: null, end: bound } : { start: bound, end: null }, 7, backwards);
+      if (page.length === 0) return found.map(({ resource }) => resource);
+      found.push(...page);
+    }
+  };
+  const expected = rows.map(({ resource }) => resource);
+  expect(await walk(false)).toEqual(expected);
+  expect(await walk(true)).toEqual(expected.toReversed());
+});
