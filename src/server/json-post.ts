@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OperationTypeNode, type ExecutionResult } from 'graphql';
 import { badUserInput } from '../graphql/errors.js';
-import { acceptedTypes, EVENT_STREAM, JSON_TYPE, type MediaType } from './accept.js';
+import { acceptedTypes, EVENT_STREAM, JSON_TYPE, RESPONSE_TYPE, type MediaType } from './accept.js';
 import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
 import { LIMITS } from './limits.js';
 import { isRefused, type OperationRequest, type Operations } from './operations.js';
@@ -28,6 +29,12 @@ export async function answerJsonPost(request: ReadRequest, response: ServerRespo
   }
   request.body = body;
   const [mediaType] = acceptedTypes(request.headers.accept);
+  // Decoded, all that is no UTF-8 would be the same U+FFFD: names that differ would name one lock.
+  if (!isUtf8(body)) {
+    const type = mediaType === RESPONSE_TYPE ? RESPONSE_TYPE : JSON_TYPE;
+    send(response, 400, type, { errors: [badUserInput(null, 'The body is not UTF-8')] });
+    return true;
+  }
   if (mediaType === undefined || mediaType === EVENT_STREAM) return false;
 
   const params = readParams(body);

@@ -22,6 +22,9 @@ export interface WebSocketOptions {
 /** RFC 6455, 7.4.1: the server is going away. Clients reconnect. */
 const GOING_AWAY = 1001;
 
+/** RFC 6455, 7.4.1: a type of data that is not taken. */
+const UNSUPPORTED_DATA = 1003;
+
 /** RFC 6455, 5.5: what a control frame holds, less the code. */
 const MAX_REASON_BYTES = 123;
 
@@ -113,7 +116,12 @@ export class WebSocketTransport {
         // A reason may quote what the client sent, of any length.
         close: (code, reason = '') => webSocket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason),
         onMessage: (handle) => {
-          webSocket.on('message', (data: Buffer) => {
+          webSocket.on('message', (data: Buffer, isBinary) => {
+            // Of text ws has checked that it is UTF-8. Of bytes that are not, names that differ would be read as one.
+            if (isBinary) {
+              webSocket.close(UNSUPPORTED_DATA, 'Messages must be text');
+              return;
+            }
             connection.underWay += 1;
             handle(data.toString()).then(
               () => {

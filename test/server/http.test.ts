@@ -121,6 +121,22 @@ describe('a request', () => {
     expect([status, errors?.[0]?.extensions['code']]).toEqual([400, 'BAD_USER_INPUT']);
   });
 
+  test.each(['application/json', 'application/graphql-response+json', 'text/event-stream', 'text/plain'])(
+    'of a body that is not UTF-8, from a client that takes %s, is refused: names that differ stay apart',
+    async (accept) => {
+      const { url } = await startTestApp();
+      const query = MUTATION.replace('job:1', 'job:\xff');
+      const body = Buffer.from(JSON.stringify({ query }), 'latin1');
+      const response = await fetch(url, { method: 'POST', body, headers: { ...JSON_TYPE, accept } });
+      expect(response.status).toBe(400);
+      expect((await readAnswer(response)).errors?.[0]).toMatchObject({
+        message: 'The body is not UTF-8',
+        extensions: { code: 'BAD_USER_INPUT' },
+      });
+      expect((await post(url, '{ locks { totalCount } }')).data).toEqual({ locks: { totalCount: 0 } });
+    },
+  );
+
   test.each([
     ['a syntax error', '{ lock(', {}, 'GRAPHQL_PARSE_FAILED'],
     ['an unknown field', '{ nothing }', {}, 'GRAPHQL_VALIDATION_FAILED'],

@@ -63,7 +63,16 @@ describe('a connection', () => {
     ['one byte more', LIMITS.messageBytes + 1, 1009],
   ])('that sends %s is closed with its code', async (_, bytes, code) => {
     const client = await WebSocketClient.connect((await startTestApp()).url);
-    client.socket.send(Buffer.alloc(bytes, 'x'));
+    client.send('x'.repeat(bytes));
+    expect((await client.closed).code).toBe(code);
+  });
+
+  test.each([
+    ['bytes, though they be a message,', true, JSON.stringify({ type: 'connection_init' }), 1003],
+    ['text that is no UTF-8', false, Buffer.from('{"type":"\xff"}', 'latin1'), 1007],
+  ])('that sends %s is closed with its code', async (_, binary, message, code) => {
+    const client = await WebSocketClient.connect((await startTestApp()).url);
+    client.socket.send(message, { binary });
     expect((await client.closed).code).toBe(code);
   });
 
