@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { isLoopback, type Config } from './config.js';
-import { LockEngine } from './engine/lock-engine.js';
+import { Engine } from './engine/engine.js';
 import { createContext, type Services } from './graphql/context.js';
 import { schema } from './graphql/schema.js';
 import { createFailureLog } from './observability/failure-log.js';
@@ -64,7 +64,7 @@ async function openServices(config: Config, { logger, time }: AppParts & { logge
   const metrics = new Metrics(() => store.countHeld(), createFailureLog(logger));
   const prisma = await openPrismaClient(databaseUrl);
   closers.push(() => prisma.$disconnect());
-  const engine = await LockEngine.start(store, metrics, { retention: config.retention });
+  const engine = await Engine.start(store, metrics, { retention: config.retention });
   // It closes the store as well, for which once more does no harm.
   closers.push(() => engine.close());
   const services: Services = { engine, prisma, version: readVersion(), limits: { defaultTtlMs, maxTtlMs, retryWindowMs } };

@@ -4,7 +4,7 @@ async function built(path: string): Promise<unknown> {
 }
 
 export const { openStore } = (await built('store/open-store.js')) as typeof import('../../src/store/open-store.js');
-export const { LockEngine } = (await built('engine/lock-engine.js')) as typeof import('../../src/engine/lock-engine.js');
+export const { Engine } = (await built('engine/engine.js')) as typeof import('../../src/engine/engine.js');
 export const { WriteConnection } = (await built(
   'store/sqlite/write-connection.js',
 )) as typeof import('../../src/store/sqlite/write-connection.js');

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from '../../src/locks/commands.js';
 import { acquire, release, renew } from '../support/commands.js';
-import { LockEngine, openStore } from './built.js';
+import { Engine, openStore } from './built.js';
 import { fillLocks, fillLog, holderOf, scatteredName } from './fill.js';
 import { HttpLane } from './http-lanes.js';
 import { benchDirectory, fdatasyncMs, median, medians, ms, ratio, runLanes, table, whole, type Measured } from './measure.js';
@@ -81,7 +81,7 @@ async function runChanges(held: number, change: (command: Command) => Promise<un
 
 async function changingByEngine(file: string, held: number): Promise<Measured> {
   const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000 });
-  const engine = await LockEngine.start(store, new SilentObserver(), { retention: RETENTION });
+  const engine = await Engine.start(store, new SilentObserver(), { retention: RETENTION });
   const measured = await runChanges(held, async (command) => {
     const { kind } = await engine.submit(command);
     if (kind === 'conflict' || kind === 'not-found' || kind === 'forbidden') throw new Error(`${command.kind}: ${kind}`);

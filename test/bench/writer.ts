@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { acquire, release } from '../support/commands.js';
 import { RETENTION } from './retention.js';
-import { commitGroup, LockEngine, openStore, SharedClock, systemTime, WriteConnection } from './built.js';
+import { commitGroup, Engine, openStore, SharedClock, systemTime, WriteConnection } from './built.js';
 import { fillLog } from './fill.js';
 import { benchDirectory, fdatasyncMs, medians, ms, ratio, runLanes, summary, table, whole, type Measured } from './measure.js';
 import { SilentObserver } from './silent-observer.js';
@@ -75,7 +75,7 @@ function runLoop(file: string): Measured {
 
 async function runEngine(file: string, lanes: number): Promise<Measured> {
   const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000 });
-  const engine = await LockEngine.start(store, new SilentObserver(), { retention: RETENTION });
+  const engine = await Engine.start(store, new SilentObserver(), { retention: RETENTION });
   const measured = await runLanes(lanes, RUN_MS, (lane, round) => {
     const name = `lane:${lane}:${Math.floor(round / 2) % NAMES_PER_LANE}`;
     const command = round % 2 === 0 ? acquire(name, `owner:${lane}`) : release(name, `owner:${lane}`);

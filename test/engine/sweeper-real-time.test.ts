@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LockEngine } from '../../src/engine/lock-engine.js';
+import { Engine } from '../../src/engine/engine.js';
 import { openStore } from '../../src/store/open-store.js';
 import { acquire, renew } from '../support/commands.js';
 import { brief, RETENTION, startEngine, take, watchRequest } from '../support/engine.js';
@@ -58,7 +58,7 @@ it('an expiry that passed while no server ran is written once by the next one', 
   await engine.close();
   time.advance(60_000);
   const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000, time: time.cells });
-  const next = await LockEngine.start(store, new RecordingObserver(), { retention: RETENTION });
+  const next = await Engine.start(store, new RecordingObserver(), { retention: RETENTION });
   const watch = next.watch(watchRequest({ after: 1n }));
   const [expired] = await take(watch, 1);
   expect(expired).toMatchObject({ event: { type: 'EXPIRED', revision: 2n, at: time.wall - 57_000 } });
@@ -67,7 +67,7 @@ it('an expiry that passed while no server ran is written once by the next one', 
 
 it('a lock on an idle server usually has its event within 250 ms of its expiry', async () => {
   const store = await openStore({ databaseUrl: `file:${(await startEngine()).file}`, retryWindowMs: 600_000 });
-  const engine = await LockEngine.start(store, new RecordingObserver(), { retention: RETENTION });
+  const engine = await Engine.start(store, new RecordingObserver(), { retention: RETENTION });
   const watch = engine.watch(watchRequest({ snapshot: false }));
   await take(watch, 1);
   const delays: number[] = [];

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { WatchItem, WatchRequest } from '../../src/engine/watch.js';
-import { LockEngine, type LockEngineOptions } from '../../src/engine/lock-engine.js';
+import { Engine, type EngineOptions } from '../../src/engine/engine.js';
 import { openStore } from '../../src/store/open-store.js';
 import { ManualTime } from './manual-time.js';
 import { RecordingObserver } from './observer.js';
@@ -12,20 +12,20 @@ export const RETENTION = { eventAgeMs: 3_600_000_000, eventRows: 1_000_000, expi
 export interface EngineFixture {
   readonly file: string;
   readonly time: ManualTime;
-  readonly engine: LockEngine;
+  readonly engine: Engine;
   readonly observer: RecordingObserver;
 }
 
 /** A real engine on a real file (left out: a new one), whose time moves by hand; closed when the test is over. */
 export async function startEngine(
-  options: Partial<LockEngineOptions> = {},
+  options: Partial<EngineOptions> = {},
   on?: { file: string; time: ManualTime },
 ): Promise<EngineFixture> {
   const file = on?.file ?? join(temporaryDirectory(), 'locks.db');
   const time = on?.time ?? new ManualTime();
   const observer = new RecordingObserver();
   const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000, time: time.cells });
-  const engine = await LockEngine.start(store, observer, { retention: RETENTION, ...options });
+  const engine = await Engine.start(store, observer, { retention: RETENTION, ...options });
   onTestFinished(async () => {
     await engine.close();
     expect(observer.watcherCount).toBe(0);
