@@ -11,6 +11,7 @@ import type { Operations, PreparedOperation, ResultStream } from './operations.j
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import { Socket } from './socket.js';
+import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
 
 export interface WebSocketOptions {
   readonly operations: Operations;
@@ -65,7 +66,8 @@ export class WebSocketTransport {
     this.#protocol = makeServer(protocolOptions(options.operations));
     server.on('upgrade', (request, socket, head) => {
       try {
-        this.#upgrade(request, socket, head);
+        if (asksForWebSocket(request)) this.#upgrade(request, socket, head);
+        else ignoreUpgrade(server, request, socket, head);
       } catch (error) {
         // What a listener throws would end the process, with everybody else's connections.
         options.logger.error({ err: error }, 'an upgrade failed');
