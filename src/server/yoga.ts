@@ -117,6 +117,10 @@ function withHttp(error: GraphQLError, http: GraphQLHTTPExtensions): GraphQLErro
 
 /** Yoga's own refusals of a request (its parameters, its method) carry the status, and no code that we document. */
 function maskProtocolError(error: unknown, maskError: MaskError): GraphQLError {
+  // Yoga reads two parameters of a GET with JSON.parse, and lets through what that throws. Operations throw nothing.
+  if (error instanceof SyntaxError) {
+    return withHttp(badUserInput(null, 'variables and extensions must be JSON objects'), { status: 400 });
+  }
   if (!(error instanceof GraphQLError) || error.extensions.http === undefined) return maskError(error);
   return withHttp(badUserInput(null, error.message), error.extensions.http);
 }

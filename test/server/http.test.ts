@@ -106,6 +106,17 @@ describe('a request', () => {
     expect(answer.data).toEqual({ lock: null });
   });
 
+  test.each(['variables', 'extensions'])('by GET whose %s can not be read is refused, and is no fault', async (name) => {
+    const { url, metric, logLines } = await startTestApp();
+    for (const value of ['{', 'x', '{"a":}', '[]', '7', '"x"']) {
+      const query = new URLSearchParams({ query: HELD, [name]: value }).toString();
+      const answer = await readAnswer(await fetch(`${url}?${query}`));
+      expect([value, answer.status, answer.errors?.[0]?.extensions]).toEqual([value, 400, { code: 'BAD_USER_INPUT' }]);
+    }
+    expect(await metric('holdfast_faults_total')).toBe(0);
+    expect(logLines.join()).not.toContain('internal error');
+  });
+
   test.each(['as long as it says', 'in chunks'])('that is too large, %s, is refused: 413', async (title) => {
     const { url } = await startTestApp();
     const text = JSON.stringify({ query: `{ lock(resource: "${'x'.repeat(LIMITS.messageBytes)}") { id } }` });
