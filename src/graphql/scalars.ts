@@ -1,4 +1,4 @@
-import { GraphQLError, Kind, print, TokenKind, valueFromASTUntyped, type ValueNode } from 'graphql';
+import { GraphQLError, Kind, print, TokenKind, valueFromASTUntyped, visit, type ValueNode } from 'graphql';
 import { builder } from './builder.js';
 import { badUserInput } from './errors.js';
 import { JSON_RULE, toJsonText } from './json-text.js';
@@ -26,11 +26,15 @@ builder.scalarType('JSON', {
   // Inside the server a JSON value is its text.
   serialize: (text) => JSON.parse(text) as unknown,
   parseValue: (value) => readVariable(toJsonText(value), JSON_RULE),
-  parseLiteral: (ast, variables) => readLiteral(ast, literalToJsonText(ast, variables), JSON_RULE),
+  parseLiteral: (ast) => {
+    refuseVariables(ast);
+    return readLiteral(ast, literalToJsonText(ast), JSON_RULE);
+  },
 });
 
 const DATE_TIME_RULE = 'a moment as ISO 8601 with a time and an offset, such as 2026-05-01T12:00:00.000Z';
-const BIG_INT_RULE = 'a whole number: a string of digits, an integer literal, or a JSON integer up to 2^53 - 1';
+const BIG_INT_RULE =
+  'a whole number of at most 19 digits: as a string of digits, an integer literal, or a JSON integer up to 2^53 - 1';
 
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/iu;
 
@@ -44,16 +48,33 @@ function readDateTime(value: unknown): number | null {
   return Number.isNaN(epochMs) ? null : epochMs;
 }
 
+// As many digits as 2^63 - 1 has. Reading digits takes more than linear time, in which no other operation runs.
+const WHOLE_NUMBER = /^-?\d{1,19}$/u;
+
 function readBigInt(value: unknown): bigint | null {
-  if (typeof value === 'string' && /^-?\d+$/u.test(value)) return BigInt(value);
+  if (typeof value === 'string' && WHOLE_NUMBER.test(value)) return BigInt(value);
   // A larger JSON number may have been rounded before it came here.
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   return null;
 }
 
-function literalToJsonText(ast: ValueNode, variables: Record<string, unknown> | null | undefined): string | null {
+/**
+ * A variable has been read by the time its literal is, by a type that isn't known here: what came of it (a moment as a number,
+ * JSON as text) would be stored in place of what was sent.
+ */
+function refuseVariables(ast: ValueNode): void {
+  visit(ast, {
+    Variable: ({ name }) => {
+      const argument = argumentOf(ast);
+      const message = `${argument} must not be a literal with a variable in it, as $${name.value} is: send the whole value as one variable`;
+      throw badUserInput(argument, message);
+    },
+  });
+}
+
+function literalToJsonText(ast: ValueNode): string | null {
   try {
-    return toJsonText(valueFromASTUntyped(ast, variables));
+    return toJsonText(valueFromASTUntyped(ast));
   } catch {
     // More levels than the stack holds.
     return null;

@@ -47,10 +47,15 @@ export class Documents {
     const tooLarge = checkShape(document);
     if (tooLarge !== null) return [tooLarge];
     const errors = validate(this.#schema, document, this.#rules, { maxErrors: REPORTED_ERRORS });
-    if (errors.length > 0) return errors.map((error) => withCode(error, ErrorCode.validationFailed));
+    if (errors.length > 0) return errors.map(asInvalid);
     this.#known.set(text, document);
     return document;
   }
+}
+
+/** A scalar that can't read a literal has said already, with a code, what is wrong with it. */
+function asInvalid(error: GraphQLError): GraphQLError {
+  return 'code' in error.extensions ? error : withCode(error, ErrorCode.validationFailed);
 }
 
 function parseWithinLimits(text: string): DocumentNode | GraphQLError {

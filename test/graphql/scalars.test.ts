@@ -31,6 +31,18 @@ describe('BigInt', () => {
   });
 });
 
+describe('a number of more digits than any token has', () => {
+  const LONG = '9'.repeat(20);
+
+  test('is refused as a variable', () => {
+    expect(() => scalar('BigInt').parseValue(LONG)).toThrow(/at most 19 digits/);
+  });
+
+  test.each([LONG, `-${LONG}`, `"${LONG}"`])('is refused as the literal %s', (text) => {
+    expect(() => literal('BigInt', text)).toThrow(/at most 19 digits/);
+  });
+});
+
 describe('DateTime', () => {
   test.each([1_767_225_600_001n, 1_767_225_600_001])('a moment is sent in UTC with milliseconds', (moment) => {
     expect(scalar('DateTime').serialize(moment)).toBe('2026-01-01T00:00:00.001Z');
