@@ -1,3 +1,4 @@
+import { isName } from '../locks/names.js';
 import type { ExpiryPlace, KeyedLockRecord } from '../store/reads/locks-by-expiry.js';
 import type { LockRecord } from '../store/reads/records.js';
 import { fromDigits } from './inputs.js';
@@ -8,7 +9,7 @@ export const byName: PageOrder<LockRecord, string> = {
   name: 'RESOURCE',
   placeOf: ({ resource }) => resource,
   toText: (resource) => [resource],
-  fromText: ([resource]) => (typeof resource === 'string' ? resource : null),
+  fromText: ([resource]) => (typeof resource === 'string' && isName(resource) ? resource : null),
 };
 
 /** By expiry, soonest first. */

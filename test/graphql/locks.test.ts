@@ -80,6 +80,36 @@ test.each(ORDERS)('%s: a cursor of the other order is refused', async (orderBy) 
   expectBadInput(await api.run(LOCKS, { orderBy: other, after: pageInfo.endCursor }), 'after', /cursor/);
 });
 
+const MAX_BIGINT = 2n ** 63n - 1n;
+
+test.each([
+  ['an empty name', 'RESOURCE', ['']],
+  ['half a character', 'RESOURCE', ['\ud800']],
+  ['a control character', 'RESOURCE', ['a\0']],
+  ['white space at the start', 'RESOURCE', [' a']],
+  ['a name that is too long', 'RESOURCE', ['x'.repeat(100_000)]],
+  ['a moment below 0', 'EXPIRES_AT', ['-1', '1']],
+  ['a moment above 2^63 - 1', 'EXPIRES_AT', [`${MAX_BIGINT + 1n}`, '1']],
+  ['an id above 2^63 - 1', 'EXPIRES_AT', ['1', `${MAX_BIGINT + 1n}`]],
+])('a cursor made up of %s, where no lock can stand, is refused', async (_, orderBy, place) => {
+  const { run } = await startApi();
+  const cursor = madeUpCursor(orderBy, place);
+  expectBadInput(await run(LOCKS, { orderBy, after: cursor }), 'after', /cursor/);
+  expectBadInput(await run(LOCKS, { orderBy, before: cursor }), 'before', /cursor/);
+});
+
+test.each([
+  ['RESOURCE', ['\u{10ffff}'.repeat(255)]],
+  ['EXPIRES_AT', [`${MAX_BIGINT}`, `${MAX_BIGINT}`]],
+])('%s: nothing comes after the last place that a lock can have', async (orderBy, place) => {
+  const api = await startWith(SEVEN);
+  expect(await api.names({ orderBy, after: madeUpCursor(orderBy, place) })).toEqual([]);
+});
+
+function madeUpCursor(orderBy: string, place: readonly string[]): string {
+  return Buffer.from(JSON.stringify([orderBy, ...place])).toString('base64url');
+}
+
 const WILD = ['a_b/1', 'aXb/1', '100%/x', '100a/x', 'c\\d/1', 'cXd/1'];
 
 test.each([
