@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -30,6 +31,12 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the 60 s after which usual load balancers let go: the side that lets go second never cuts a request off. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
+/**
+ * Connections that are idle as the shutdown begins stay open for so long: a request may be on its way on each, and gets an
+ * answer that says so, where a connection that is cut would leave its client to guess whether it was done.
+ */
+const IDLE_GRACE_MS = 200;
+
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 const SECURITY_HEADERS = new Map([
   ['x-content-type-options', 'nosniff'],
@@ -48,6 +55,8 @@ export class HttpServer {
   readonly #options: HttpOptions;
   readonly #yoga;
   readonly #unanswered = new Set<ServerResponse>();
+  /** Resolves when it has stopped listening and no connection is left. */
+  readonly #closed: Promise<unknown>;
   #shuttingDown = false;
 
   constructor(options: HttpOptions) {
@@ -63,17 +72,24 @@ export class HttpServer {
         });
       },
     );
+    this.#closed = new Promise((resolve) => this.server.once('close', resolve));
   }
 
   /** Takes no new connections, and lets go of each one as soon as its request is answered. */
   stopListening(): void {
     this.#shuttingDown = true;
-    this.server.close();
+    for (const response of this.#unanswered) {
+      if (!response.headersSent) response.setHeader('connection', 'close');
+    }
+    // What http adds to it is that idle connections are cut at once.
+    NetServer.prototype.close.call(this.server);
   }
 
-  /** Resolves when every request but the streams is answered, or when the time is up. */
+  /** Resolves when idle connections are let go and every request but the streams is answered, or when the time is up. */
   async drain(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
+    await Promise.race([this.#closed, delayUntil(Math.min(deadline, performance.now() + IDLE_GRACE_MS))]);
+    this.server.closeIdleConnections();
     const answered = [...this.#unanswered].filter((response) => !isStream(response)).map(closed);
     await Promise.race([Promise.all(answered), delayUntil(deadline)]);
   }
@@ -81,6 +97,8 @@ export class HttpServer {
   /** Ends what is left: streams break off without a last word, which is how their clients know to resume. */
   closeConnections(): void {
     this.server.closeAllConnections();
+    // It has closed already; http keeps a timer besides, until it is told so itself.
+    this.server.close();
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -48,6 +48,8 @@ function useOperations(operations: Operations): Plugin<object, ServerContext> {
         return result;
       });
     },
+    // Whether a connection is kept is the server's to say, which may be shutting down.
+    onResponse: ({ response }) => response.headers.delete('connection'),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Operations } from '../../src/server/operations.js';
 import { closeAll, shutDown } from '../../src/server/shutdown.js';
 import type { WebSocketTransport } from '../../src/server/websocket.js';
 import { startTestApp } from '../support/app.js';
+import { connectRaw, readToEnd, requestOf } from './raw-http.js';
 
 test('what was opened is closed in the reverse order', async () => {
   const closed: string[] = [];
@@ -61,7 +62,28 @@ test.each(['application/json', 'text/event-stream'])(
     let text = '';
     for await (const chunk of response) text += String(chunk);
     expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1']);
+    // Or the client would send its next request on a connection that is about to be cut.
+    expect(response.headers.connection).toBe('close');
     expect(text).toContain('"UNAVAILABLE"');
     await closed;
   },
 );
+
+test('a request that is on its way as the shutdown begins is answered, though its connection was idle', async () => {
+  const app = await startTestApp();
+  const body = JSON.stringify({ query: '{ server { version } }' });
+  const next = requestOf(['POST /graphql HTTP/1.1', 'Host: localhost', 'Content-Type: application/json'], body);
+  const [busy, idle] = [await connectRaw(app.origin), await connectRaw(app.origin)];
+  for (const socket of [busy, idle]) {
+    socket.write(next);
+    expect(String((await once(socket, 'data'))[0])).toContain('HTTP/1.1 200');
+  }
+  const closed = app.close();
+  busy.write(next);
+  const text = await readToEnd(busy);
+  expect(text).toMatch(/^HTTP\/1.1 503 /);
+  expect(text).toMatch(/^connection: close\r$/im);
+  expect(text).toContain('"UNAVAILABLE"');
+  expect(await readToEnd(idle)).toBe('');
+  await closed;
+});
