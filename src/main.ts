@@ -23,11 +23,10 @@ function configure(): Config {
 /** What keeps a start from succeeding without being a fault of the program: the sentence to show, else null. */
 function reasonOf(error: unknown, { host, port }: Config): string | null {
   if (error instanceof UnusableDatabase || error instanceof StoreUnavailable) return error.message;
-  const { code } = error as NodeJS.ErrnoException;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return null;
   if (code === 'EADDRINUSE') return `PORT=${port}: another program listens there already`;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EACCES')
-    return `HOST=${host}, PORT=${port}: can't listen there (${code})`;
-  return null;
+  return `HOST=${host}, PORT=${port}: can't listen there (${code})`;
 }
 
 const config = configure();

@@ -147,6 +147,22 @@ describe('a start that can not succeed', () => {
     expect(text).toMatch(/^[^\n]*\/nowhere\/at\/all[^\n]*\n$/);
   });
 
+  test.each(['file:/proc/holdfast.db', 'file:/dev/full', 'file: '])('of the database "%s" says so in one line', async (url) => {
+    const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(text).toMatch(/^The database .* can't be opened: [^\n]*\n$/);
+  });
+
+  test.each([
+    ['fe80::1', 'EINVAL'],
+    ['192.0.2.1', 'EADDRNOTAVAIL'],
+    ['no.such.host.invalid', '(ENOTFOUND|EAI_AGAIN)'],
+  ])('of the address %s, which is not its own, says so in one line', async (host, reason) => {
+    const { code, text } = await failToStart({ PORT: '0', HOST: host, ALLOW_ANONYMOUS: 'true', DATABASE_URL: newDatabase() });
+    expect(code).toBe(1);
+    expect(text).toMatch(new RegExp(`^HOST=${host}, PORT=0: can't listen there \\(${reason}\\)\n$`));
+  });
+
   test('of a port that is taken says so in one line', async () => {
     const { origin } = await startTestApp();
     const { port } = new URL(origin);

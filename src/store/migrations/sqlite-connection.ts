@@ -13,7 +13,7 @@ const OWN_TRANSACTION = /^(BEGIN|COMMIT);$/gm;
 /** Opens the file, and creates it if there is none. It never waits for other processes: they make it fail, as busy. */
 export async function openSqliteConnection(path: string): Promise<MigrationConnection> {
   checkSqliteFile(path);
-  const adapter = await new PrismaBetterSqlite3({ url: path, timeout: 0 }).connect();
+  const adapter = await connect(path);
   return {
     engineConnection: engineConnection(adapter),
     records: () => records(adapter, path),
@@ -22,6 +22,16 @@ export async function openSqliteConnection(path: string): Promise<MigrationConne
     close: () => adapter.dispose(),
     isBusy: (error) => failedWith(error, 'SQLITE_BUSY'),
   };
+}
+
+async function connect(path: string): Promise<SqlDriverAdapter> {
+  try {
+    return await new PrismaBetterSqlite3({ url: path, timeout: 0 }).connect();
+  } catch (error) {
+    // Not an error of the adapter yet: it wraps those of statements alone.
+    if (!(error instanceof Error && 'code' in error && error.code === 'SQLITE_CANTOPEN')) throw error;
+    throw new UnusableDatabase('INACCESSIBLE', `The database ${path} can't be opened: ${error.message}`, { cause: error });
+  }
 }
 
 async function records(adapter: SqlDriverAdapter, path: string) {
