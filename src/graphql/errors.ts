@@ -101,6 +101,8 @@ const READ_OUTAGES: ReadonlySet<string> = new Set([
 function unreadableArgument({ message }: GraphQLError): string | null {
   const variable = /^Variable "\$(\w+)" (?:got invalid value|of (?:non-null|required) type)/u.exec(message)?.[1];
   if (variable === undefined) return /^Argument "(\w+)"/u.exec(message)?.[1] ?? null;
-  const path = / at "[\w.[\]]*?(\w+)(?:\[\d+\])*";/u.exec(message)?.[1];
-  return path ?? variable;
+  // The sentence quotes what was sent, up to a whole request of it. With a second repetition, to find the last name at once,
+  // this would take time quadratic in that.
+  const path = / at "([\w.[\]]+)";/u.exec(message)?.[1];
+  return path?.split(/[.[\]]/u).findLast((part) => /^[a-z_]/iu.test(part)) ?? variable;
 }
