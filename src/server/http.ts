@@ -12,6 +12,7 @@ import { answerJsonPost, send } from './json-post.js';
 import type { Operations } from './operations.js';
 import type { OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
+import { normaliseTarget } from './target.js';
 import { createYogaHandler } from './yoga.js';
 
 export interface HttpOptions {
@@ -102,6 +103,7 @@ export class HttpServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    normaliseTarget(request);
     const { url = '/', method = 'GET' } = request;
     const [path = '/'] = url.split('?', 1);
     const requestId = this.#identify(request, response);

@@ -11,6 +11,7 @@ import type { Operations, PreparedOperation, ResultStream } from './operations.j
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import { Socket } from './socket.js';
+import { normaliseTarget } from './target.js';
 import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
 
 export interface WebSocketOptions {
@@ -86,6 +87,7 @@ export class WebSocketTransport {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    normaliseTarget(request);
     const refusal = this.#refusalOf(request);
     if (refusal !== null) {
       socket.on('error', () => socket.destroy());
