@@ -9,6 +9,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { ErrorCode } from '../graphql/errors.js';
+import { checkAnswer } from './answer-limit.js';
 import { withCode } from './errors.js';
 import { LIMITS } from './limits.js';
 import { checkNesting, checkShape } from './operation-limits.js';
@@ -48,6 +49,8 @@ export class Documents {
     if (tooLarge !== null) return [tooLarge];
     const errors = validate(this.#schema, document, this.#rules, { maxErrors: REPORTED_ERRORS });
     if (errors.length > 0) return errors.map(asInvalid);
+    const tooLong = checkAnswer(this.#schema, document);
+    if (tooLong !== null) return [tooLong];
     this.#known.set(text, document);
     return document;
   }

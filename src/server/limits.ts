@@ -12,6 +12,8 @@ export const LIMITS = {
   rootFields: 50,
   /** Fields in all, with every fragment counted where it is spread. */
   fields: 1_000,
+  /** Values of an answer, each field counted once for each row of its page: so many take about 150 ms. */
+  answerValues: 25_000,
   /** Operations under way on one WebSocket, subscriptions included. */
   operationsPerSocket: 1_000,
   /** WebSockets that are open at once. */
