@@ -66,14 +66,19 @@ export class Writer {
     });
   }
 
-  /** After the input that has arrived is read: what came together is committed together. */
+  /**
+   * What comes together is committed together: the input of this turn where nothing is under way, which is not worth any
+   * wait; else of all sockets that are to be read.
+   */
   #scheduleFlush(): void {
     if (this.#flushIsScheduled || this.#groupsUnderWay === MAX_GROUPS_UNDER_WAY) return;
     this.#flushIsScheduled = true;
-    setImmediate(() => {
+    const flush = () => {
       this.#flushIsScheduled = false;
       this.#flush();
-    });
+    };
+    if (this.#groupsUnderWay === 0) process.nextTick(flush);
+    else setImmediate(flush);
   }
 
   #flush(): void {
