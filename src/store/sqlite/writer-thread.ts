@@ -33,6 +33,9 @@ export type WriterReply =
   | { readonly ok: true; readonly value: WriterAnswers[keyof WriterAnswers] }
   | { readonly ok: false; readonly error: Error; readonly unavailable: { readonly applied: false | null } | null };
 
+/** Falling asleep and being woken takes longer than this on many machines, about as long as the disk takes for a group. */
+const AWAKE_MS = 0.1;
+
 const port = threadPort();
 
 const { file, clock: clockBuffer, time, retryWindowMs } = workerData as WriterThreadData;
@@ -60,14 +63,11 @@ function answer(request: WriterRequest): WriterAnswers[keyof WriterAnswers] {
   }
 }
 
-/** Falling asleep and being woken takes longer than this on many machines, about as long as the disk takes for a group. */
-const AWAKE_MS = 0.1;
-
 port.on('message', (request: WriterRequest) => {
   reply(request);
   // The next group often comes as soon as the answers to this one are out.
   for (let until = performance.now() + AWAKE_MS; performance.now() < until;) {
-    const next = receiveMessageOnPort(port) as { message: WriterRequest } | undefined;
+    const next: { message: WriterRequest } | undefined = receiveMessageOnPort(port);
     if (next === undefined) continue;
     reply(next.message);
     until = performance.now() + AWAKE_MS;
