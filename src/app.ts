@@ -64,6 +64,8 @@ async function openServices(config: Config, { logger, time }: AppParts & { logge
   const metrics = new Metrics(() => store.countHeld(), createFailureLog(logger));
   const prisma = await openPrismaClient(databaseUrl);
   closers.push(() => prisma.$disconnect());
+  // Prisma's first query takes longer than all that a start does: it is made before anybody waits for it.
+  await prisma.lockClock.findFirst();
   const engine = await Engine.start(store, metrics, { retention: config.retention });
   // It closes the store as well, for which once more does no harm.
   closers.push(() => engine.close());

@@ -69,7 +69,8 @@ builder.queryField('lock', (t) =>
     description: 'The lock, or null where it is free: never taken, released or expired.',
     args: { resource: t.arg.string({ required: true, description: 'The whole name of what is locked.' }) },
     resolve: async (query, _root, args, { prisma, now }) =>
-      prisma.distributedLock.findUnique({
+      // Not findUnique: Prisma would put those of one turn into one query, and plan, and keep, another one for each number of them.
+      prisma.distributedLock.findFirst({
         ...query,
         where: { resource: nameInput('resource', args.resource), ...heldAt(await now()) },
       }),

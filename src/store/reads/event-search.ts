@@ -106,6 +106,6 @@ function admittedBy({ resource, prefix, owner, types, fencingToken, since, until
 
 /** Whether no event up to that revision can have happened at `since` or later: none happens after it was written. */
 async function isWrittenBefore(prisma: PrismaReader, revision: bigint, since: number): Promise<boolean> {
-  const event = await prisma.lockEvent.findUnique({ where: { revision }, select: { writtenAt: true } });
+  const event = await prisma.lockEvent.findFirst({ where: { revision }, select: { writtenAt: true } });
   return event !== null && event.writtenAt < since;
 }
