@@ -38,7 +38,15 @@ async function openGraphiql(url: string, requested: Set<string>): Promise<Window
 async function run(page: Page, tab: string): Promise<void> {
   await page.getByRole('button', { name: tab, exact: true }).click();
   await page.getByRole('tab', { name: tab, selected: true }).waitFor(PATIENCE);
+  // What is run is what the editor holds, and it gets the text of the tab a moment later.
+  await page.waitForFunction(editorHolds, `${tab} {`, PATIENCE);
   await page.getByRole('button', { name: /Execute query/ }).click();
+}
+
+/** Runs in the page. The editor writes its spaces as no-break spaces. */
+function editorHolds(text: string): boolean {
+  const { textContent } = document.querySelector('.graphiql-query-editor .view-lines') ?? { textContent: '' };
+  return textContent.replaceAll('\u00a0', ' ').includes(text);
 }
 
 async function waitForResult(page: Page, text: string): Promise<void> {
