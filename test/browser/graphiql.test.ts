@@ -38,15 +38,21 @@ async function openGraphiql(url: string, requested: Set<string>): Promise<Window
 async function run(page: Page, tab: string): Promise<void> {
   await page.getByRole('button', { name: tab, exact: true }).click();
   await page.getByRole('tab', { name: tab, selected: true }).waitFor(PATIENCE);
-  // What is run is what the editor holds, and it gets the text of the tab a moment later.
-  await page.waitForFunction(editorHolds, `${tab} {`, PATIENCE);
+  // GraphiQL runs the operation whose name it last read in the editor, and reads it a moment after the text has come.
+  await page.waitForFunction(activeOperationIs, tab, PATIENCE);
   await page.getByRole('button', { name: /Execute query/ }).click();
 }
 
-/** Runs in the page. The editor writes its spaces as no-break spaces. */
-function editorHolds(text: string): boolean {
-  const { textContent } = document.querySelector('.graphiql-query-editor .view-lines') ?? { textContent: '' };
-  return textContent.replaceAll('\u00a0', ' ').includes(text);
+/** Runs in the page: what GraphiQL keeps of its tabs tells which operation it would run. */
+function activeOperationIs(name: string): boolean {
+  interface TabState {
+    readonly tabs: readonly { readonly operationName: string | null }[];
+    readonly activeTabIndex: number;
+  }
+  const { tabs, activeTabIndex } = JSON.parse(
+    localStorage.getItem('graphiql:tabState') ?? '{"tabs":[],"activeTabIndex":0}',
+  ) as TabState;
+  return tabs[activeTabIndex]?.operationName === name;
 }
 
 async function waitForResult(page: Page, text: string): Promise<void> {
