@@ -58,8 +58,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
 }
 
 async function openServices(config: Config, { logger, time }: AppParts & { logger: Logger }, closers: Closer[]) {
-  const { databaseUrl, retryWindowMs, defaultTtlMs, maxTtlMs } = config;
-  const store = await openStore({ databaseUrl, retryWindowMs, time });
+  const { databaseUrl, listenUrl, retryWindowMs, defaultTtlMs, maxTtlMs } = config;
+  const store = await openStore({ databaseUrl, listenUrl, retryWindowMs, time });
   closers.push(() => store.close());
   const metrics = new Metrics(() => store.countHeld(), createFailureLog(logger));
   const prisma = await openPrismaClient(databaseUrl);

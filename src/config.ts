@@ -3,8 +3,10 @@ import type { RetentionPolicy } from './store/lock-store.js';
 
 /** All that can be set from outside, checked and in the units that the code uses. */
 export interface Config {
-  /** `file:` and a path. */
+  /** `file:` and a path, or `postgresql://` and where the database is. */
   readonly databaseUrl: string;
+  /** The PostgreSQL database again, by a way on which LISTEN works; null: changes of other instances are looked for once a second. */
+  readonly listenUrl: string | null;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -34,6 +36,10 @@ export class ConfigError extends Error {
 /** In the working directory. */
 const DEFAULT_DATABASE_URL = 'file:./holdfast.db';
 
+const DATABASE_URLS = 'file: and a path, as in file:./holdfast.db, or postgresql://user:password@host:port/database';
+/** The value of LISTEN_DATABASE_URL that does without. */
+const NO_LISTENING = 'none';
+
 /** GraphQL's Int and Node's timers end here. */
 const MAX_INT = 2_147_483_647;
 const MAX_PORT = 65_535;
@@ -42,6 +48,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 const ENVIRONMENT = z.object({
   DATABASE_URL: databaseUrl(DEFAULT_DATABASE_URL),
+  LISTEN_DATABASE_URL: listenUrl(),
   HOST: checked('127.0.0.1', /^[\w.:%-]+$/, 'a host name or an IP address'),
   PORT: wholeNumber(4000, 0, MAX_PORT),
   DEFAULT_TTL_MS: wholeNumber(30_000, 1),
@@ -75,6 +82,7 @@ export function readConfig(environment: Environment): Config {
 
   return Object.freeze({
     databaseUrl: env.DATABASE_URL,
+    listenUrl: env.LISTEN_DATABASE_URL === NO_LISTENING ? null : (env.LISTEN_DATABASE_URL ?? env.DATABASE_URL),
     host: env.HOST,
     port: env.PORT,
     defaultTtlMs: env.DEFAULT_TTL_MS,
@@ -151,12 +159,22 @@ function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallba
 function databaseUrl(fallback: string) {
   return z
     .string()
-    .refine((url) => !/^postgres(ql)?:/.test(url), {
-      error: 'PostgreSQL does not work yet in this version: must be file: and a path, as in file:./holdfast.db',
-      abort: true,
-    })
-    .regex(/^file:[^?#]+$/, 'must be file: and a path, as in file:./holdfast.db')
+    .refine((url) => /^file:[^?#]+$/.test(url) || isPostgresqlUrl(url), `must be ${DATABASE_URLS}`)
     .default(fallback);
+}
+
+function listenUrl() {
+  return z
+    .string()
+    .refine(
+      (url) => url === NO_LISTENING || isPostgresqlUrl(url),
+      `must be postgresql://user:password@host:port/database, or ${NO_LISTENING}`,
+    )
+    .optional();
+}
+
+function isPostgresqlUrl(url: string): boolean {
+  return /^postgres(ql)?:\/\/./.test(url) && URL.canParse(url);
 }
 
 function origins() {

@@ -32,8 +32,8 @@ export class Engine {
     this.#writer = new Writer(store, observer, (group) => {
       this.#feed.publish(group);
     });
-    store.onGrowth(() => {
-      this.#feed.wake();
+    store.onGrowth((revision) => {
+      this.#feed.wake(revision);
     });
     this.#stopSweeper = startSweeper(store, this.#writer, observer);
     this.#stopPruning = repeat(PRUNE_MS, observer, () => store.prune(options.retention));

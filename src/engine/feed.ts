@@ -22,6 +22,8 @@ export class Feed implements WatcherFeed {
   readonly #byResource = new Map<string, Set<Watcher>>();
   readonly #broad = new Set<Watcher>();
   #catchingUp: Promise<void> | null = null;
+  /** It was woken after the last page was asked for: that page may not show what it was woken for. */
+  #isWoken = false;
   #isClosed = false;
 
   constructor(store: LockStore, head: LogHead, observer: EngineObserver, bookmarkMs: number) {
@@ -61,14 +63,20 @@ export class Feed implements WatcherFeed {
   /** Takes a group that this instance committed. */
   publish({ logId, events }: CommittedGroup): void {
     const first = events[0];
-    if (first === undefined) return;
+    const last = events.at(-1);
+    if (first === undefined || last === undefined) return;
     if (logId === this.#logId && first.revision === this.#revision + 1n) this.#deliver(events);
-    else this.wake();
+    else this.wake(last.revision);
   }
 
-  /** Reads what the log has beyond what was told. To be called whenever it may have grown. */
-  wake(): void {
-    if (this.#isClosed) return;
+  /**
+   * Reads what the log has beyond what was told. To be called whenever it may have grown.
+   *
+   * @param revision to which it has grown; left out: that is not known
+   */
+  wake(revision?: bigint): void {
+    if (this.#isClosed || (revision !== undefined && revision <= this.#revision)) return;
+    this.#isWoken = true;
     this.#catchingUp ??= this.#catchUp()
       .catch((error: unknown) => {
         // The next wake-up tries again.
@@ -86,7 +94,8 @@ export class Feed implements WatcherFeed {
   }
 
   async #catchUp(): Promise<void> {
-    for (;;) {
+    for (let isComplete = false; !isComplete || this.#isWoken;) {
+      this.#isWoken = false;
       const page = await this.#store.readLog(this.#revision, PAGE_EVENTS, ALL);
       if (page.logId !== this.#logId || page.oldestRevision > this.#revision) {
         this.#jumpTo(page);
@@ -94,7 +103,7 @@ export class Feed implements WatcherFeed {
       }
       // While the page was read, the writer may have published some of it.
       this.#deliver(page.events.filter(({ revision }) => revision > this.#revision));
-      if (page.through >= page.revision) return;
+      isComplete = page.through >= page.revision;
     }
   }
 

@@ -78,8 +78,11 @@ export interface LockStore {
    */
   prune(policy: RetentionPolicy): Promise<boolean>;
 
-  /** Calls back when the log may have grown, also by other instances. A wake-up only: it may come late or twice. */
-  onGrowth(wake: () => void): void;
+  /**
+   * Calls back when the log may have grown, also by other instances, with the revision where that is known. A wake-up only:
+   * it may come late or twice.
+   */
+  onGrowth(wake: (revision?: bigint) => void): void;
 
   /** Waits for the commits under way, then lets go of the database. Once is enough; more does no harm. */
   close(): Promise<void>;

@@ -1,15 +1,17 @@
 import { statSync } from 'node:fs';
-import { sqlitePath } from './database-url.js';
+import { providerOf, sqlitePath } from './database-url.js';
 import type { LockStore } from './lock-store.js';
 import { applyMigrations } from './migrations.js';
 import { SqliteStore } from './sqlite/sqlite-store.js';
-import type { TimeCells } from './sqlite/time-cells.js';
+import { timeSourceOf, type TimeCells } from './sqlite/time-cells.js';
 
 export interface StoreOptions {
   readonly databaseUrl: string;
   /** How long retries are recognised. */
   readonly retryWindowMs: number;
-  /** A time that is set by hand; left out: the machine's. */
+  /** Where to listen for changes on PostgreSQL; null: nowhere, they are looked for once a second. Left out: the database itself. */
+  readonly listenUrl?: string | null;
+  /** A time that is set by hand; left out: the database's, which is the machine's for SQLite. */
   readonly time?: TimeCells;
 }
 
@@ -18,7 +20,11 @@ export interface StoreOptions {
  *
  * @throws UnusableDatabase where it can't be used as it is.
  */
-export async function openStore({ databaseUrl, retryWindowMs, time }: StoreOptions): Promise<LockStore> {
+export function openStore(options: StoreOptions): Promise<LockStore> {
+  return providerOf(options.databaseUrl) === 'sqlite' ? openSqliteStore(options) : openPostgresqlStore(options);
+}
+
+async function openSqliteStore({ databaseUrl, retryWindowMs, time }: StoreOptions): Promise<LockStore> {
   const file = sqlitePath(databaseUrl);
   for (;;) {
     await applyMigrations(databaseUrl);
@@ -28,4 +34,17 @@ export async function openStore({ databaseUrl, retryWindowMs, time }: StoreOptio
     if (statSync(file, { throwIfNoEntry: false })?.ino === opened) return store;
     await store.close();
   }
+}
+
+/** Its driver is loaded only where it is used. */
+async function openPostgresqlStore({
+  databaseUrl,
+  retryWindowMs,
+  listenUrl = databaseUrl,
+  time,
+}: StoreOptions): Promise<LockStore> {
+  await applyMigrations(databaseUrl);
+  const { PostgresqlStore } = await import('./postgresql/postgresql-store.js');
+  const wall = time === undefined ? null : timeSourceOf(time).wall;
+  return new PostgresqlStore(databaseUrl, { retryWindowMs, listenUrl, wall });
 }

@@ -21,9 +21,18 @@ export async function openPrismaClient(databaseUrl: string): Promise<PrismaReade
   return new PrismaClient({ adapter: new PrismaBetterSqlite3({ url: path, fileMustExist: true, readonly: true }), omit: OMIT });
 }
 
+/** Together with the store's own connections this makes ten for an instance, or a few less. */
+const CONNECTIONS = 3;
+/** After which a read counts as lost. */
+const READ_TIMEOUT_MS = 4000;
+
 /** The driver is loaded only where it is used. The two schemas hold the same models, so the clients answer alike. */
 async function openPostgresqlClient(databaseUrl: string): Promise<PrismaReader> {
-  const [{ PrismaPg }, postgresql] = await Promise.all([import('@prisma/adapter-pg'), import('./generated/postgresql/client.js')]);
-  const client = new postgresql.PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }), omit: OMIT });
-  return client as unknown as PrismaReader;
+  const [{ PrismaPg }, postgresql, { poolConfig }] = await Promise.all([
+    import('@prisma/adapter-pg'),
+    import('./generated/postgresql/client.js'),
+    import('./postgresql/connections.js'),
+  ]);
+  const adapter = new PrismaPg(poolConfig(databaseUrl, CONNECTIONS, READ_TIMEOUT_MS));
+  return new postgresql.PrismaClient({ adapter, omit: OMIT }) as unknown as PrismaReader;
 }

@@ -2,15 +2,12 @@ import type { Command } from '../../locks/commands.js';
 import { decideGroup, type GroupDecision } from '../../locks/decide-group.js';
 import type { Lock } from '../../locks/lock.js';
 import { RetryMemory } from '../../locks/retries.js';
+import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import type { CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import type { SharedClock } from './shared-clock.js';
 import type { WriteConnection } from './write-connection.js';
 import type { WriteStatements } from './write-statements.js';
-
-/** A decision that was made longer ago than this before its COMMIT is made again: the process may have been frozen. */
-const DECISION_MAX_AGE_MS = 500;
-const MAX_ATTEMPTS = 3;
 
 interface Attempt extends GroupDecision {
   readonly logId: string;
@@ -26,8 +23,7 @@ export function commitGroup(
 ): CommittedGroup {
   const startedAt = performance.now();
   for (let attempt = 1; ; attempt++) {
-    // On a disk so slow that every attempt is late, a late decision is better than none: its leases are short, not wrong.
-    const accepts = ({ isFresh }: Attempt) => isFresh || attempt === MAX_ATTEMPTS;
+    const accepts = ({ isFresh }: Attempt) => isFresh || attempt === MAX_DECISIONS;
     const result = connection.transaction((statements) => decideAndWrite(statements, clock, retryWindowMs, commands), accepts);
     if (accepts(result)) {
       const { outcomes, events, logId } = result;

@@ -5,7 +5,16 @@ import type { Lock } from '../../locks/lock.js';
 import { StoreUnavailable, type LockSelector, type LogHead, type LogPage } from '../lock-store.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
 import { reading } from './faults.js';
-import { CLOCK_COLUMNS, EVENT_COLUMNS, toEvent, LOCK_COLUMNS, toLock, type ClockRow, type EventRow, type LockRow } from './rows.js';
+import {
+  CLOCK_COLUMNS,
+  EVENT_COLUMNS,
+  toEvent,
+  LOCK_COLUMNS,
+  toLock,
+  type ClockRow,
+  type EventRow,
+  type LockRow,
+} from '../rows.js';
 import { selectorSql } from './selector-sql.js';
 
 /** Segments that one page of a narrow watch looks through at the most: the thread that reads has sockets to serve. */

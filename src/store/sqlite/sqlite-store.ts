@@ -97,8 +97,10 @@ export class SqliteStore implements LockStore {
     return this.#writer.request({ kind: 'prune', policy });
   }
 
-  onGrowth(wake: () => void): void {
-    this.#growthTimer = setInterval(wake, GROWTH_POLL_MS).unref();
+  onGrowth(wake: (revision?: bigint) => void): void {
+    this.#growthTimer = setInterval(() => {
+      wake();
+    }, GROWTH_POLL_MS).unref();
   }
 
   close(): Promise<void> {

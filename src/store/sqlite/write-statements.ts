@@ -4,7 +4,16 @@ import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
-import { CLOCK_COLUMNS, EVENT_COLUMNS, toEvent, LOCK_COLUMNS, toLock, type ClockRow, type EventRow, type LockRow } from './rows.js';
+import {
+  CLOCK_COLUMNS,
+  EVENT_COLUMNS,
+  toEvent,
+  LOCK_COLUMNS,
+  toLock,
+  type ClockRow,
+  type EventRow,
+  type LockRow,
+} from '../rows.js';
 
 /** Above every segment. */
 const MAX_SEGMENT = 2n ** 62n;

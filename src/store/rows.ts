@@ -1,7 +1,7 @@
-import type { LockEvent, LockEventType } from '../../locks/events.js';
-import type { Lock } from '../../locks/lock.js';
+import type { LockEvent, LockEventType } from '../locks/events.js';
+import type { Lock } from '../locks/lock.js';
 
-/** A row of distributed_locks, with the driver's safe integers. */
+/** A row of distributed_locks, as either driver gives it: columns of 64 bits as bigint. */
 export interface LockRow {
   resource: string;
   owner: string;
@@ -9,11 +9,11 @@ export interface LockRow {
   revision: bigint;
   acquired_at: bigint;
   expires_at: bigint;
-  ttl_ms: bigint;
+  ttl_ms: bigint | number;
   request_id: string | null;
-  reacquired: bigint;
+  reacquired: bigint | boolean;
   metadata: string | null;
-  expiry_recorded: bigint;
+  expiry_recorded: bigint | boolean;
 }
 
 export const LOCK_COLUMNS =
@@ -29,13 +29,13 @@ export function toLock(row: LockRow): Lock {
     expiresAt: Number(row.expires_at),
     ttlMs: Number(row.ttl_ms),
     requestId: row.request_id,
-    reacquired: row.reacquired !== 0n,
+    reacquired: Boolean(row.reacquired),
     metadata: row.metadata,
-    expiryRecorded: row.expiry_recorded !== 0n,
+    expiryRecorded: Boolean(row.expiry_recorded),
   };
 }
 
-/** A row of lock_events, with the driver's safe integers. */
+/** A row of lock_events. */
 export interface EventRow {
   revision: bigint;
   type: LockEventType;

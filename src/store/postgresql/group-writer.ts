@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Command } from '../../locks/commands.js';
+import { decideGroup, type GroupDecision } from '../../locks/decide-group.js';
+import type { LockEvent } from '../../locks/events.js';
+import type { Lock } from '../../locks/lock.js';
+import { RetryMemory } from '../../locks/retries.js';
+import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
+import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
+import { retryLookups } from '../retry-lookups.js';
+import { toEvent, toLock, type ClockRow, type EventRow, type LockRow } from '../rows.js';
+import { isOutage, namedFault } from './faults.js';
+import { findStored, readAcquisitions, readLastEventsOf, readLocksOf, readMoment, storeGroup, takeLock } from './group-sql.js';
+import type { MomentSql } from './moments.js';
+
+/** Within this an answer that was lost is found out. */
+const FIND_OUT_MS = 2000;
+const FIND_OUT_PAUSE_MS = 50;
+
+interface Decided extends GroupDecision {
+  readonly logId: string;
+  /** The newest revision once it is stored. */
+  readonly revision: bigint;
+  readonly now: number;
+  readonly readAt: bigint;
+  readonly transactionId: string;
+}
+
+export interface GroupWriterOptions {
+  readonly moment: MomentSql;
+  readonly retryWindowMs: number;
+  /** The time must not run back behind what this instance has told already. */
+  readonly notBefore: (now: number) => number;
+}
+
+/**
+ * Decides and stores groups, each in one transaction of two messages:
+ *
+ * 1. Take the lock, then read the time and what the group's commands are about.
+ * 2. Store what was decided, and commit.
+ */
+export class GroupWriter {
+  readonly #pool: pg.Pool;
+  readonly #options: GroupWriterOptions;
+
+  constructor(pool: pg.Pool, options: GroupWriterOptions) {
+    this.#pool = pool;
+    this.#options = options;
+  }
+
+  async commit(commands: readonly Command[]): Promise<CommittedGroup> {
+    const startedAt = performance.now();
+    for (let attempt = 1; ; attempt++) {
+      const decided = await this.#attempt(commands, attempt === MAX_DECISIONS);
+      if (decided === null) continue;
+      const { outcomes, events, logId } = decided;
+      return { outcomes, events, logId, commitMs: performance.now() - startedAt };
+    }
+  }
+
+  /** Null: the decision came too late to be stored, and was not. */
+  async #attempt(commands: readonly Command[], isLast: boolean): Promise<Decided | null> {
+    const client = await this.#connect();
+    let decided: Decided | null = null;
+    try {
+      decided = await this.#decide(client, commands);
+      const isStored = await store(client, decided, commands, isLast);
+      client.release();
+      return isStored ? decided : null;
+    } catch (error) {
+      client.release(true);
+      if (!isOutage(error)) throw error;
+      if (decided === null) throw namedFault(error, 'The database did not take the group', false);
+      return await this.#findOut(decided, error);
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw namedFault(error, 'The database can not be reached', false);
+    }
+  }
+
+  async #decide(client: pg.PoolClient, commands: readonly Command[]): Promise<Decided> {
+    const resources = [...new Set(commands.map(({ resource }) => resource))];
+    const { acquisitions } = retryLookups(commands, new Map());
+    const results = await read(client, [
+      takeLock(),
+      readMoment(this.#options.moment()),
+      ...(resources.length === 0 ? [] : [readLocksOf(resources)]),
+      ...(acquisitions.length === 0 ? [] : [readAcquisitions(acquisitions)]),
+    ]);
+    const [clock] = results.shift() as [ClockRow];
+    const [moment] = results.shift() as [{ now: bigint; read_at: bigint; transaction_id: string }];
+    const locks = resources.length === 0 ? [] : (results.shift() as LockRow[]).map(toLock);
+    const acquired = acquisitions.length === 0 ? [] : (results.shift() as EventRow[]).map(toEvent);
+
+    const now = Math.max(this.#options.notBefore(Number(moment.now)), Number(clock.at));
+    const rows = new Map(locks.map((lock) => [lock.resource, lock]));
+    const rememberedSince = now - this.#options.retryWindowMs;
+    const retries = new RetryMemory();
+    for (const event of acquired) if (event.writtenAt >= rememberedSince) retries.learn(event);
+    for (const event of await readReleases(client, commands, rows, rememberedSince)) retries.learn(event);
+
+    const decision = decideGroup({ revision: clock.revision, now, rows, retries }, commands);
+    const revision = clock.revision + BigInt(decision.events.length);
+    const { read_at: readAt, transaction_id: transactionId } = moment;
+    return { ...decision, logId: clock.log_id, revision, now, readAt, transactionId };
+  }
+
+  /** The answer to the commit was lost. What it would have been is in the log, once the transaction has ended. */
+  async #findOut(decided: Decided, cause: unknown): Promise<Decided> {
+    const [event] = decided.events;
+    // Without an event there was nothing to be stored that a caller could ask for again.
+    const isStored = event === undefined ? false : await this.#isStored(event, decided.transactionId);
+    if (isStored === true) return decided;
+    throw new StoreUnavailable('The database did not confirm the group', isStored, { cause });
+  }
+
+  async #isStored(event: LockEvent, transactionId: string): Promise<boolean | null> {
+    const deadline = performance.now() + FIND_OUT_MS;
+    for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
+      const answer = await Promise.race([this.#askWhetherStored(event, transactionId, left), sleep(left, null, { ref: false })]);
+      if (answer !== null) return answer;
+      await sleep(FIND_OUT_PAUSE_MS);
+    }
+    return null;
+  }
+
+  async #askWhetherStored(event: LockEvent, transactionId: string, withinMs: number): Promise<boolean | null> {
+    let client: pg.PoolClient | null = null;
+    try {
+      client = await this.#pool.connect();
+      const [, found] = await read(client, [findStored(event, transactionId, Math.max(1, Math.floor(withinMs)))]);
+      client.release();
+      return found?.length === 1;
+    } catch {
+      client?.release(true);
+      return null;
+    }
+  }
+}
+
+/** What the commands may refer to that is not on the rows: rarely anything. */
+async function readReleases(
+  client: pg.PoolClient,
+  commands: readonly Command[],
+  rows: ReadonlyMap<string, Lock>,
+  rememberedSince: number,
+): Promise<LockEvent[]> {
+  const { releases } = retryLookups(commands, rows);
+  if (releases.length === 0) return [];
+  const [events] = await read(client, [readLastEventsOf(releases, rememberedSince)]);
+  return (events as EventRow[]).map(toEvent);
+}
+
+/** False: it came too late, and nothing is stored. */
+async function store(client: pg.PoolClient, decided: Decided, commands: readonly Command[], isLast: boolean): Promise<boolean> {
+  const { revision, now, readAt } = decided;
+  // A group without commands is there to write.
+  if (decided.events.length === 0 && commands.length > 0) {
+    await client.query('ROLLBACK');
+    return true;
+  }
+  const notAfter = isLast ? null : readAt + BigInt(DECISION_MAX_AGE_MS);
+  const [stored] = await read(client, [storeGroup({ decision: decided, revision, now, notAfter })]);
+  return stored?.length === 1;
+}
+
+/** Sends the statements in one message, and returns the rows of those that are queries. */
+async function read(client: pg.PoolClient, statements: readonly string[]): Promise<unknown[][]> {
+  const results = (await client.query(statements.join('\n'))) as pg.QueryResult | pg.QueryResult[];
+  return [results]
+    .flat()
+    .filter(({ command }) => command === 'SELECT')
+    .map(({ rows }) => rows);
+}

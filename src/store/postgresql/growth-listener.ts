@@ -1,0 +1,85 @@
+import pg from 'pg';
+import { connectionConfig } from './connections.js';
+import { CHANNEL } from './group-sql.js';
+
+/** How often the log is looked at though nobody told of a change: a notice can be lost, with the connection or by a pooler. */
+const POLL_MS = 1000;
+/** A connection that broke without a sign is found out by a question that gets no answer. */
+const PROBE_MS = 10_000;
+const PROBE_TIMEOUT_MS = 5000;
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5000;
+
+/**
+ * Wakes whenever the log may have grown: at once where a commit of any instance is notified, else within a second. A notice
+ * says only that there is something to read, so one that is lost or comes twice does no harm.
+ */
+export class GrowthListener {
+  /** Null: it only polls. */
+  readonly #databaseUrl: string | null;
+  readonly #wake: (revision?: bigint) => void;
+  readonly #poll: NodeJS.Timeout;
+  #client: pg.Client | null = null;
+  #pauseMs = FIRST_PAUSE_MS;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(databaseUrl: string | null, wake: (revision?: bigint) => void) {
+    this.#databaseUrl = databaseUrl;
+    this.#wake = wake;
+    this.#poll = setInterval(() => {
+      wake();
+    }, POLL_MS).unref();
+    void this.#listen();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#poll);
+    clearTimeout(this.#timer);
+    await this.#client?.end();
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#databaseUrl === null) return;
+    const client = new pg.Client({ ...connectionConfig(this.#databaseUrl), query_timeout: PROBE_TIMEOUT_MS });
+    this.#client = client;
+    client.on('notification', ({ payload }) => {
+      this.#wake(payload === undefined ? undefined : BigInt(payload));
+    });
+    // It always ends after an error, which is where a new one is made.
+    client.on('error', () => undefined);
+    client.once('end', () => {
+      this.#listenAgain();
+    });
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+      this.#pauseMs = FIRST_PAUSE_MS;
+      // What was committed before that was notified to nobody.
+      this.#wake();
+      this.#probeLater(client);
+    } catch {
+      await client.end();
+    }
+  }
+
+  #probeLater(client: pg.Client): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      client.query('SELECT 1').then(
+        () => {
+          this.#probeLater(client);
+        },
+        () => client.end(),
+      );
+    }, PROBE_MS).unref();
+  }
+
+  #listenAgain(): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.#listen(), this.#pauseMs).unref();
+    this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS);
+  }
+}

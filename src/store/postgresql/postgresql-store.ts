@@ -1,0 +1,111 @@
+import type pg from 'pg';
+import type { Command } from '../../locks/commands.js';
+import type { CommittedGroup, LockSelector, LockStore, LogHead, LogPage, RetentionPolicy } from '../lock-store.js';
+import { StoreUnavailable } from '../lock-store.js';
+import { openPool } from './connections.js';
+import { DatabaseClock } from './database-clock.js';
+import { GroupWriter } from './group-writer.js';
+import { GrowthListener } from './growth-listener.js';
+import { momentSql } from './moments.js';
+import { pruneStep } from './prune.js';
+import { Reader } from './reader.js';
+
+/** Two groups, and one step of pruning. */
+const WRITE_CONNECTIONS = 3;
+const READ_CONNECTIONS = 3;
+
+/** Longer than the lock is waited for: an answer of the database is worth more than none. */
+const WRITE_TIMEOUT_MS = 5000;
+const READ_TIMEOUT_MS = 4000;
+
+export interface PostgresqlStoreOptions {
+  readonly retryWindowMs: number;
+  /** Where to listen for changes; null: nowhere, they are looked for once a second. */
+  readonly listenUrl: string | null;
+  /** Epoch milliseconds that are set by hand; null: the database's clock. */
+  readonly wall: (() => number) | null;
+}
+
+/** Locks in a PostgreSQL database, which any number of instances may share. Its schema must be up to date. */
+export class PostgresqlStore implements LockStore {
+  readonly #listenUrl: string | null;
+  readonly #retryWindowMs: number;
+  readonly #writePool: pg.Pool;
+  readonly #readPool: pg.Pool;
+  readonly #reader: Reader;
+  readonly #clock: DatabaseClock;
+  readonly #writer: GroupWriter;
+  #listener: GrowthListener | null = null;
+  #closed: Promise<void> | null = null;
+
+  /** It connects when it is first asked. */
+  constructor(databaseUrl: string, { retryWindowMs, listenUrl, wall }: PostgresqlStoreOptions) {
+    const moment = momentSql(wall);
+    this.#listenUrl = listenUrl;
+    this.#retryWindowMs = retryWindowMs;
+    this.#writePool = openPool(databaseUrl, WRITE_CONNECTIONS, WRITE_TIMEOUT_MS);
+    this.#readPool = openPool(databaseUrl, READ_CONNECTIONS, READ_TIMEOUT_MS);
+    this.#reader = new Reader(this.#readPool, moment);
+    const clock = new DatabaseClock(() => this.#reader.now());
+    this.#clock = clock;
+    this.#writer = new GroupWriter(this.#writePool, { moment, retryWindowMs, notBefore: (now) => clock.notBefore(now) });
+  }
+
+  async commit(commands: readonly Command[]): Promise<CommittedGroup> {
+    this.#refuseIfClosed();
+    return this.#writer.commit(commands);
+  }
+
+  async now(): Promise<number> {
+    this.#refuseIfClosed();
+    return this.#clock.now();
+  }
+
+  async head(): Promise<LogHead> {
+    this.#refuseIfClosed();
+    return this.#reader.head();
+  }
+
+  async readLog(after: bigint, limit: number, selector: LockSelector): Promise<LogPage> {
+    this.#refuseIfClosed();
+    return this.#reader.logPage(after, limit, selector);
+  }
+
+  async readLocks(selector: LockSelector, afterResource: string | null, limit: number, now: number) {
+    this.#refuseIfClosed();
+    return this.#reader.locks(selector, afterResource, limit, now);
+  }
+
+  async dueExpiries(limit: number): Promise<readonly string[]> {
+    this.#refuseIfClosed();
+    return this.#reader.dueExpiries(limit);
+  }
+
+  async countHeld(): Promise<number> {
+    this.#refuseIfClosed();
+    return this.#reader.countHeld();
+  }
+
+  async prune(policy: RetentionPolicy): Promise<boolean> {
+    this.#refuseIfClosed();
+    return pruneStep(this.#writePool, this.#reader, this.#retryWindowMs, policy);
+  }
+
+  onGrowth(wake: (revision?: bigint) => void): void {
+    this.#listener = new GrowthListener(this.#listenUrl, wake);
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    await this.#listener?.close();
+    // Each waits for what its connections are doing.
+    await Promise.all([this.#writePool.end(), this.#readPool.end()]);
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closed !== null) throw new StoreUnavailable('The database was let go', false);
+  }
+}

@@ -1,0 +1,143 @@
+import type pg from 'pg';
+import type { LockEvent } from '../../locks/events.js';
+import type { Lock } from '../../locks/lock.js';
+import type { LockSelector, LogHead, LogPage } from '../lock-store.js';
+import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
+import {
+  CLOCK_COLUMNS,
+  EVENT_COLUMNS,
+  LOCK_COLUMNS,
+  toEvent,
+  toLock,
+  type ClockRow,
+  type EventRow,
+  type LockRow,
+} from '../rows.js';
+import { namedFault } from './faults.js';
+import type { MomentSql } from './moments.js';
+import { selectorSql } from './selector-sql.js';
+
+/** Segments that one page of a narrow watch looks through at the most. */
+const SEGMENTS_PER_PAGE = 32n;
+
+/** What the engine reads: the log, the rows and the clock. Each method is one statement, and so sees one moment. */
+export class Reader {
+  readonly #pool: pg.Pool;
+  readonly #moment: MomentSql;
+
+  constructor(pool: pg.Pool, moment: MomentSql) {
+    this.#pool = pool;
+    this.#moment = moment;
+  }
+
+  async now(): Promise<number> {
+    const [row] = await this.#query<{ now: bigint }>(`SELECT ${this.#now()} AS now`, []);
+    return Number(row?.now);
+  }
+
+  async head(): Promise<LogHead> {
+    const [row] = await this.#query<ClockRow>(`SELECT ${CLOCK_COLUMNS} FROM lock_clock WHERE id = 1`, []);
+    return toHead(row);
+  }
+
+  /** A page that looks at no more than so many segments of the log: a filter that admits little must not read all of it. */
+  async logPage(after: bigint, limit: number, selector: LockSelector): Promise<LogPage> {
+    const isNarrow = selector.resource !== null || selector.owner !== null || (selector.prefix ?? '') !== '';
+    const end = isNarrow ? (segmentOf(after + 1n) + SEGMENTS_PER_PAGE) * SEGMENT_REVISIONS - 1n : null;
+    const { conditions, values } = selectorSql(selector, 2);
+    const segments = end === null ? '' : `AND segment = ANY (ARRAY[${segmentList(after + 1n)}]::bigint[])`;
+    const rows = await this.#query<PageRow>(
+      `/* a page of the log */
+       SELECT clock.log_id, clock.revision AS head, clock.oldest_revision, event.*
+         FROM lock_clock AS clock LEFT JOIN LATERAL (
+           SELECT ${EVENT_COLUMNS} FROM lock_events WHERE revision > $1 ${segments} ${conditions}
+            ORDER BY ${end === null ? '' : 'segment, '}revision LIMIT $2) AS event ON true
+        WHERE clock.id = 1
+        ORDER BY event.revision`,
+      [after, limit, ...values],
+    );
+    return toPage(rows, limit, end);
+  }
+
+  async locks(selector: LockSelector, afterResource: string | null, limit: number, now: number): Promise<Lock[]> {
+    const { conditions, values } = selectorSql(selector, 3);
+    // The empty string is no name, so that every name is above it.
+    const rows = await this.#query<LockRow>(
+      `/* held locks by name */
+       SELECT ${LOCK_COLUMNS} FROM distributed_locks WHERE expires_at > $1 AND resource > $2 ${conditions}
+        ORDER BY resource LIMIT $3`,
+      [now, afterResource ?? '', limit, ...values],
+    );
+    return rows.map(toLock);
+  }
+
+  async dueExpiries(limit: number): Promise<string[]> {
+    // Asked for as a query of its own, the moment is one: of a clock that goes on, the index could not be searched for it.
+    const rows = await this.#query<{ resource: string }>(
+      `/* due expiries */
+       SELECT resource FROM distributed_locks WHERE expiry_recorded = false AND expires_at <= (SELECT ${this.#now()})
+        ORDER BY expires_at, id LIMIT $1`,
+      [limit],
+    );
+    return rows.map(({ resource }) => resource);
+  }
+
+  async countHeld(): Promise<number> {
+    const [row] = await this.#query<{ held: bigint }>(
+      `SELECT count(*) AS held FROM distributed_locks WHERE expiry_recorded = false AND expires_at > (SELECT ${this.#now()})`,
+      [],
+    );
+    return Number(row?.held);
+  }
+
+  /** The oldest events of the log. */
+  async oldestEvents(limit: number): Promise<{ revision: bigint; writtenAt: number }[]> {
+    const rows = await this.#query<Pick<EventRow, 'revision' | 'written_at'>>(
+      'SELECT revision, written_at FROM lock_events ORDER BY revision LIMIT $1',
+      [limit],
+    );
+    return rows.map((row) => ({ revision: row.revision, writtenAt: Number(row.written_at) }));
+  }
+
+  async hasExpiredUntil(moment: number): Promise<boolean> {
+    const rows = await this.#query('SELECT 1 FROM distributed_locks WHERE expiry_recorded = true AND expires_at <= $1 LIMIT 1', [
+      moment,
+    ]);
+    return rows.length > 0;
+  }
+
+  /** Never behind what is written. */
+  #now(): string {
+    return `(SELECT greatest(${this.#moment()}, at) FROM lock_clock WHERE id = 1)`;
+  }
+
+  async #query<Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[]): Promise<Row[]> {
+    try {
+      return (await this.#pool.query<Row>(sql, [...values])).rows;
+    } catch (error) {
+      throw namedFault(error, 'The database could not be read', false);
+    }
+  }
+}
+
+function segmentList(from: bigint): string {
+  return Array.from({ length: Number(SEGMENTS_PER_PAGE) }, (_, n) => segmentOf(from) + BigInt(n)).join();
+}
+
+function toHead(row: Omit<ClockRow, 'at'> | undefined): LogHead {
+  if (row === undefined) throw new Error('lock_clock has no row');
+  return { logId: row.log_id, revision: row.revision, oldestRevision: row.oldest_revision };
+}
+
+type PageRow = Omit<ClockRow, 'at' | 'revision'> & { head: bigint } & (EventRow | { [Column in keyof EventRow]: null });
+
+/** @param end the last revision that was looked at; null: as far as the limit allows. */
+function toPage(rows: readonly PageRow[], limit: number, end: bigint | null): LogPage {
+  const [first] = rows;
+  const head = toHead(first && { ...first, revision: first.head });
+  const events: LockEvent[] = [];
+  for (const row of rows) if (row.revision !== null) events.push(toEvent(row));
+  const last = end === null || end > head.revision ? head.revision : end;
+  const through = events.length === limit ? (events.at(-1)?.revision ?? last) : last;
+  return { ...head, events, through };
+}
