@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { expect, inject, onTestFinished } from 'vitest';
+import { EMPTY, urlOfDatabase, withClient } from './postgresql/client.js';
+import { PostgresqlServerProcess, type PostgresqlSettings } from './postgresql/server-process.js';
+
+/** How long the sessions of a client that is gone may take to end. */
+const LEAK_TIMEOUT_MS = 5_000;
+
+/**
+ * The URL of a new database without any table. It is dropped when the test is over; a session that is still open on it by
+ * then, though all that the test started is closed, fails the test.
+ */
+export function createPostgresqlDatabase(): Promise<string> {
+  return createDatabase(EMPTY);
+}
+
+/** As {@link createPostgresqlDatabase}, with the schema up to date. */
+export function createMigratedPostgresqlDatabase(): Promise<string> {
+  return createDatabase(`TEMPLATE ${inject('postgresqlServer').template}`);
+}
+
+/**
+ * A server for one test alone, which the test may stop, kill and start again. It is removed when the test is over.
+ *
+ * @param settings parameters of PostgreSQL that differ from those of all tests.
+ */
+export async function startPostgresqlServer(settings: PostgresqlSettings = {}): Promise<PostgresqlServerProcess> {
+  const server = await PostgresqlServerProcess.create(settings);
+  onTestFinished(() => server.remove());
+  return server;
+}
+
+async function createDatabase(how: string): Promise<string> {
+  const { url, prefix } = inject('postgresqlServer');
+  const name = `${prefix}_${randomBytes(6).toString('hex')}`;
+  await withClient(url, (client) => client.query(`CREATE DATABASE ${name} ${how}`));
+  // The hooks of a test run in reverse order: what the test started on the database is closed by now.
+  onTestFinished(() => dropDatabase(url, name));
+  return urlOfDatabase(url, name);
+}
+
+async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await withClient(serverUrl, async (client) => {
+    const openSessions = async () => {
+      const sql = `SELECT application_name, state, query FROM pg_stat_activity
+                   WHERE datname = $1 AND backend_type = 'client backend'`;
+      return (await client.query<Record<string, unknown>>(sql, [name])).rows;
+    };
+    try {
+      await expect.poll(openSessions, { message: 'sessions left open', timeout: LEAK_TIMEOUT_MS }).toEqual([]);
+    } finally {
+      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    }
+  });
+}
