@@ -45,6 +45,7 @@ async function openPostgresqlStore({
 }: StoreOptions): Promise<LockStore> {
   await applyMigrations(databaseUrl);
   const { PostgresqlStore } = await import('./postgresql/postgresql-store.js');
-  const wall = time === undefined ? null : timeSourceOf(time).wall;
+  const source = time === undefined ? null : timeSourceOf(time);
+  const wall = source === null ? null : () => source.wall();
   return new PostgresqlStore(databaseUrl, { retryWindowMs, listenUrl, wall });
 }

@@ -23,15 +23,14 @@ export function poolConfig(databaseUrl: string, max: number, queryTimeoutMs: num
 
 /** A pool that opens connections when they are needed, and anew after they were lost; columns of 64 bits come as bigint. */
 export function openPool(databaseUrl: string, max: number, queryTimeoutMs: number): pg.Pool {
-  const pool = new pg.Pool({ ...poolConfig(databaseUrl, max, queryTimeoutMs), types: { getTypeParser: typeParser } });
+  const pool = new pg.Pool({ ...poolConfig(databaseUrl, max, queryTimeoutMs), types: typeParsers() });
   // An idle connection that breaks leaves the pool; whoever needs one next gets another.
   pool.on('error', () => undefined);
   return pool;
 }
 
-const INT8 = 20;
-
-function typeParser(oid: number, format?: 'text' | 'binary'): (value: never) => unknown {
-  if (oid === INT8 && format !== 'binary') return BigInt as (value: never) => unknown;
-  return pg.types.getTypeParser(oid, format as 'text') as (value: never) => unknown;
+function typeParsers(): pg.CustomTypesConfig {
+  const parsers = new pg.TypeOverrides();
+  parsers.setTypeParser(pg.types.builtins.INT8, BigInt);
+  return parsers;
 }

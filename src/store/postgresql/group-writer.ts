@@ -8,10 +8,9 @@ import { RetryMemory } from '../../locks/retries.js';
 import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
-import { toEvent, toLock, type ClockRow, type EventRow, type LockRow } from '../rows.js';
+import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
 import { isOutage, namedFault } from './faults.js';
-import { findStored, readAcquisitions, readLastEventsOf, readLocksOf, readMoment, storeGroup, takeLock } from './group-sql.js';
-import type { MomentSql } from './moments.js';
+import { findStored, readAcquisitions, readLastEventsOf, readLocksOf, storeGroup, takeLock, type LockTaken } from './group-sql.js';
 
 /** Within this an answer that was lost is found out. */
 const FIND_OUT_MS = 2000;
@@ -27,8 +26,9 @@ interface Decided extends GroupDecision {
 }
 
 export interface GroupWriterOptions {
-  readonly moment: MomentSql;
   readonly retryWindowMs: number;
+  /** Epoch milliseconds that are set by hand; null: the database's clock. */
+  readonly wall: (() => number) | null;
   /** The time must not run back behind what this instance has told already. */
   readonly notBefore: (now: number) => number;
 }
@@ -88,26 +88,25 @@ export class GroupWriter {
     const { acquisitions } = retryLookups(commands, new Map());
     const results = await read(client, [
       takeLock(),
-      readMoment(this.#options.moment()),
       ...(resources.length === 0 ? [] : [readLocksOf(resources)]),
       ...(acquisitions.length === 0 ? [] : [readAcquisitions(acquisitions)]),
     ]);
-    const [clock] = results.shift() as [ClockRow];
-    const [moment] = results.shift() as [{ now: bigint; read_at: bigint; transaction_id: string }];
+    const [taken] = results.shift() as [LockTaken];
     const locks = resources.length === 0 ? [] : (results.shift() as LockRow[]).map(toLock);
     const acquired = acquisitions.length === 0 ? [] : (results.shift() as EventRow[]).map(toEvent);
 
-    const now = Math.max(this.#options.notBefore(Number(moment.now)), Number(clock.at));
+    const { notBefore, wall, retryWindowMs } = this.#options;
+    const now = Math.max(notBefore(wall?.() ?? Number(taken.read_at)), Number(taken.at));
     const rows = new Map(locks.map((lock) => [lock.resource, lock]));
-    const rememberedSince = now - this.#options.retryWindowMs;
+    const rememberedSince = now - retryWindowMs;
     const retries = new RetryMemory();
     for (const event of acquired) if (event.writtenAt >= rememberedSince) retries.learn(event);
     for (const event of await readReleases(client, commands, rows, rememberedSince)) retries.learn(event);
 
-    const decision = decideGroup({ revision: clock.revision, now, rows, retries }, commands);
-    const revision = clock.revision + BigInt(decision.events.length);
-    const { read_at: readAt, transaction_id: transactionId } = moment;
-    return { ...decision, logId: clock.log_id, revision, now, readAt, transactionId };
+    const decision = decideGroup({ revision: taken.revision, now, rows, retries }, commands);
+    const revision = taken.revision + BigInt(decision.events.length);
+    const { log_id: logId, read_at: readAt, transaction_id: transactionId } = taken;
+    return { ...decision, logId, revision, now, readAt, transactionId };
   }
 
   /** The answer to the commit was lost. What it would have been is in the log, once the transaction has ended. */
@@ -166,7 +165,8 @@ async function store(client: pg.PoolClient, decided: Decided, commands: readonly
   }
   const notAfter = isLast ? null : readAt + BigInt(DECISION_MAX_AGE_MS);
   const [stored] = await read(client, [storeGroup({ decision: decided, revision, now, notAfter })]);
-  return stored?.length === 1;
+  const [row] = stored as [{ stored: boolean }];
+  return row.stored;
 }
 
 /** Sends the statements in one message, and returns the rows of those that are queries. */
@@ -175,5 +175,5 @@ async function read(client: pg.PoolClient, statements: readonly string[]): Promi
   return [results]
     .flat()
     .filter(({ command }) => command === 'SELECT')
-    .map(({ rows }) => rows);
+    .map(({ rows }) => rows as unknown[]);
 }

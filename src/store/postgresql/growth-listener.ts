@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { connectionConfig } from './connections.js';
-import { CHANNEL } from './group-sql.js';
+
+/** The channel on which holdfast_store() tells every new revision. */
+const CHANNEL = 'holdfast_log';
 
 /** How often the log is looked at though nobody told of a change: a notice can be lost, with the connection or by a pooler. */
 const POLL_MS = 1000;

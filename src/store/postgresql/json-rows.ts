@@ -3,29 +3,25 @@ import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { segmentOf } from '../log-segments.js';
+import type { EventRow, LockRow } from '../rows.js';
+
+/** The columns of a table, with values as JSON has them. */
+type Columns<Row> = { readonly [Column in keyof Row]: string | number | bigint | boolean | null };
 
 /**
- * Values as one JSON literal each: the whole group travels in one message of the simple protocol, in which there are no
- * parameters. Names in it can't end the literal: the driver escapes it. (JSON escapes what UTF-8 has no bytes for.)
+ * A value as a literal of JSON, numbers of 64 bits as text: a whole group travels in one message of the simple protocol, in
+ * which there are no parameters. No name can end the literal: the driver escapes it.
  */
-function literal(value: unknown): string {
+export function literal(value: unknown): string {
   return pg.escapeLiteral(JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part)));
 }
 
-/** A query whose only column holds the texts. */
-export function textRows(texts: readonly string[]): string {
-  return `SELECT json_array_elements_text(${literal(texts)})`;
+export function acquisitionRow({ requestId, resource, owner }: RememberedAcquisition) {
+  return { request_id: requestId, resource, owner };
 }
 
-/** A table with the columns of {@link RememberedAcquisition}. */
-export function acquisitionRows(acquisitions: readonly RememberedAcquisition[]): string {
-  const rows = acquisitions.map(({ requestId, resource, owner }) => ({ request_id: requestId, resource, owner }));
-  return `json_to_recordset(${literal(rows)}) AS wanted(request_id text, resource text, owner text)`;
-}
-
-/** A table with all columns of distributed_locks but the id. */
-export function lockRows(locks: readonly Lock[]): string {
-  const rows = locks.map((lock) => ({
+export function lockRow(lock: Lock): Columns<LockRow> {
+  return {
     resource: lock.resource,
     owner: lock.owner,
     fencing_token: lock.fencingToken,
@@ -37,14 +33,11 @@ export function lockRows(locks: readonly Lock[]): string {
     reacquired: lock.reacquired,
     metadata: lock.metadata,
     expiry_recorded: lock.expiryRecorded,
-  }));
-  return `json_to_recordset(${literal(rows)}) AS lock(resource text, owner text, fencing_token bigint, revision bigint,
-    acquired_at bigint, expires_at bigint, ttl_ms integer, request_id text, reacquired boolean, metadata text, expiry_recorded boolean)`;
+  };
 }
 
-/** A table with all columns of lock_events. */
-export function eventRows(events: readonly LockEvent[]): string {
-  const rows = events.map((event) => ({
+export function eventRow(event: LockEvent): Columns<EventRow & { segment: bigint }> {
+  return {
     segment: segmentOf(event.revision),
     revision: event.revision,
     type: event.type,
@@ -57,7 +50,5 @@ export function eventRows(events: readonly LockEvent[]): string {
     expires_at: event.expiresAt,
     request_id: event.requestId,
     metadata: event.metadata,
-  }));
-  return `json_to_recordset(${literal(rows)}) AS event(segment bigint, revision bigint, type text, at bigint, written_at bigint,
-    resource text, owner text, fencing_token bigint, acquired_at bigint, expires_at bigint, request_id text, metadata text)`;
+  };
 }

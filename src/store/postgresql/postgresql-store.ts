@@ -48,7 +48,7 @@ export class PostgresqlStore implements LockStore {
     this.#reader = new Reader(this.#readPool, moment);
     const clock = new DatabaseClock(() => this.#reader.now());
     this.#clock = clock;
-    this.#writer = new GroupWriter(this.#writePool, { moment, retryWindowMs, notBefore: (now) => clock.notBefore(now) });
+    this.#writer = new GroupWriter(this.#writePool, { retryWindowMs, wall, notBefore: (now) => clock.notBefore(now) });
   }
 
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
