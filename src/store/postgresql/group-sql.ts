@@ -4,7 +4,7 @@ import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS } from '../log-segments.js';
 import { EVENT_COLUMNS, LOCK_COLUMNS, type ClockRow } from '../rows.js';
-import { acquisitionRow, eventRow, literal, lockRow } from './json-rows.js';
+import { bigintArray, booleanArray, integerArray, textArray, textLiteral } from './literals.js';
 
 /**
  * An instance that freezes while it holds the lock is thrown out after this, and the others go on. That is also what they
@@ -13,14 +13,17 @@ import { acquisitionRow, eventRow, literal, lockRow } from './json-rows.js';
 const IDLE_TIMEOUT_MS = 3000;
 const LOCK_TIMEOUT_MS = 4500;
 
+/** By which holdfast_advance says that the decision is too old. */
+export const TOO_LATE = 'HF001';
+
 const EVENT = EVENT_COLUMNS.split(', ')
   .map((column) => `event.${column}`)
   .join(', ');
 
 /**
- * Begins a transaction and takes the lock that makes all groups serial, over all instances: the one row of lock_clock.
- * Whatever follows in the same message is a statement of its own and sees all that was committed before the lock was free.
- * All settings end with the transaction, so that a pooler has nothing to lose. Its row is a {@link LockTaken}.
+ * Begins a transaction and takes the lock that makes all groups serial, over all instances. Whatever follows in the same
+ * message is a statement of its own and sees all that was committed before the lock was free. All settings end with the
+ * transaction, so that a pooler has nothing to lose. Its row is a {@link LockTaken}.
  */
 export function takeLock(lockTimeoutMs = LOCK_TIMEOUT_MS): string {
   return `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
@@ -35,15 +38,18 @@ export interface LockTaken extends ClockRow {
 }
 
 export function readLocksOf(resources: readonly string[]): string {
-  return `SELECT ${LOCK_COLUMNS} FROM holdfast_locks_of(${literal(resources)});`;
+  return `SELECT ${LOCK_COLUMNS} FROM holdfast_locks_of(${textArray(resources)});`;
 }
 
 /** The newest ACQUIRED event of each of these requests. */
 export function readAcquisitions(acquisitions: readonly RememberedAcquisition[]): string {
+  const wanted = [
+    textArray(column(acquisitions, 'requestId')),
+    textArray(column(acquisitions, 'resource')),
+    textArray(column(acquisitions, 'owner')),
+  ];
   return `/* acquisitions of these requests */
-    SELECT ${EVENT}
-      FROM json_to_recordset(${literal(acquisitions.map(acquisitionRow))}) AS wanted(request_id text, resource text, owner text)
-     CROSS JOIN LATERAL (
+    SELECT ${EVENT} FROM unnest(${wanted.join(', ')}) AS wanted(request_id, resource, owner) CROSS JOIN LATERAL (
       SELECT * FROM lock_events
        WHERE request_id = wanted.request_id AND resource = wanted.resource AND owner = wanted.owner AND type = 'ACQUIRED'
        ORDER BY revision DESC LIMIT 1) AS event;`;
@@ -56,7 +62,7 @@ export function readAcquisitions(acquisitions: readonly RememberedAcquisition[])
 export function readLastEventsOf(tokens: readonly bigint[], writtenSince: number): string {
   return `/* last events of these tokens */
     WITH RECURSIVE walk(token, segment) AS (
-      SELECT token::bigint, (SELECT max(segment) FROM lock_events) FROM json_array_elements_text(${literal(tokens)}) AS wanted(token)
+      SELECT token, (SELECT max(segment) FROM lock_events) FROM unnest(${bigintArray(tokens)}) AS wanted(token)
       UNION ALL
       SELECT token, (SELECT max(segment) FROM lock_events WHERE segment < walk.segment) FROM walk
        WHERE segment > token / ${SEGMENT_REVISIONS}
@@ -75,11 +81,11 @@ export interface GroupToStore {
   /** The newest one, after it. */
   readonly revision: bigint;
   readonly now: number;
-  /** The moment of the database's clock after which it is too late to store it; null: never. */
+  /** The moment of the database's clock after which it is {@link TOO_LATE}; null: never. */
   readonly notAfter: bigint | null;
 }
 
-/** Stores a group and commits it, unless it comes too late: then the one row says `stored: false`, and nothing is stored. */
+/** Stores a group and commits it. */
 export function storeGroup({ decision: { changedRows, events }, revision, now, notAfter }: GroupToStore): string {
   const kept: Lock[] = [];
   const gone: string[] = [];
@@ -87,8 +93,51 @@ export function storeGroup({ decision: { changedRows, events }, revision, now, n
     if (lock === null) gone.push(resource);
     else kept.push(lock);
   }
-  const lists = [kept.map(lockRow), gone, events.map(eventRow)].map((list) => (list.length === 0 ? 'NULL' : literal(list)));
-  return `SELECT holdfast_store(${revision}, ${now}, ${notAfter ?? 'NULL'}, ${lists.join(', ')}) AS stored; COMMIT;`;
+  return [
+    `SELECT holdfast_advance(${revision}, ${now}, ${notAfter ?? 'NULL'});`,
+    ...(kept.length === 0 ? [] : [`SELECT holdfast_put_locks(${lockColumns(kept).join(', ')});`]),
+    ...(gone.length === 0 ? [] : [`SELECT holdfast_remove_locks(${textArray(gone)});`]),
+    ...(events.length === 0 ? [] : [`SELECT holdfast_append_events(${eventColumns(events).join(', ')});`]),
+    'COMMIT;',
+  ].join('\n');
+}
+
+/** In the order of holdfast_put_locks. */
+function lockColumns(locks: readonly Lock[]): string[] {
+  return [
+    textArray(column(locks, 'resource')),
+    textArray(column(locks, 'owner')),
+    bigintArray(column(locks, 'fencingToken')),
+    bigintArray(column(locks, 'revision')),
+    bigintArray(column(locks, 'acquiredAt')),
+    bigintArray(column(locks, 'expiresAt')),
+    integerArray(column(locks, 'ttlMs')),
+    textArray(column(locks, 'requestId')),
+    booleanArray(column(locks, 'reacquired')),
+    textArray(column(locks, 'metadata')),
+    booleanArray(column(locks, 'expiryRecorded')),
+  ];
+}
+
+/** In the order of holdfast_append_events. */
+function eventColumns(events: readonly LockEvent[]): string[] {
+  return [
+    bigintArray(column(events, 'revision')),
+    textArray(column(events, 'type')),
+    bigintArray(column(events, 'at')),
+    bigintArray(column(events, 'writtenAt')),
+    textArray(column(events, 'resource')),
+    textArray(column(events, 'owner')),
+    bigintArray(column(events, 'fencingToken')),
+    bigintArray(column(events, 'acquiredAt')),
+    bigintArray(column(events, 'expiresAt')),
+    textArray(column(events, 'requestId')),
+    textArray(column(events, 'metadata')),
+  ];
+}
+
+function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] {
+  return rows.map((row) => row[name]);
 }
 
 /**
@@ -98,7 +147,7 @@ export function storeGroup({ decision: { changedRows, events }, revision, now, n
 export function findStored(event: LockEvent, transactionId: string, lockTimeoutMs: number): string {
   return `${takeLock(lockTimeoutMs)}
     SELECT 1 FROM lock_events
-     WHERE revision = ${event.revision} AND xmin::text = '${BigInt(transactionId)}' AND written_at = ${event.writtenAt}
-       AND resource = ${literal(event.resource)}::json #>> '{}' AND owner = ${literal(event.owner)}::json #>> '{}';
+     WHERE revision = ${event.revision} AND xmin::text = ${textLiteral(transactionId)} AND written_at = ${event.writtenAt}
+       AND resource = ${textLiteral(event.resource)} AND owner = ${textLiteral(event.owner)};
     ROLLBACK;`;
 }

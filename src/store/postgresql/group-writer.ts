@@ -10,7 +10,16 @@ import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
 import { isOutage, namedFault } from './faults.js';
-import { findStored, readAcquisitions, readLastEventsOf, readLocksOf, storeGroup, takeLock, type LockTaken } from './group-sql.js';
+import {
+  findStored,
+  readAcquisitions,
+  readLastEventsOf,
+  readLocksOf,
+  storeGroup,
+  takeLock,
+  TOO_LATE,
+  type LockTaken,
+} from './group-sql.js';
 
 /** Within this an answer that was lost is found out. */
 const FIND_OUT_MS = 2000;
@@ -64,11 +73,12 @@ export class GroupWriter {
     let decided: Decided | null = null;
     try {
       decided = await this.#decide(client, commands);
-      const isStored = await store(client, decided, commands, isLast);
+      await store(client, decided, commands, isLast);
       client.release();
-      return isStored ? decided : null;
+      return decided;
     } catch (error) {
       client.release(true);
+      if ((error as { code?: unknown }).code === TOO_LATE) return null;
       if (!isOutage(error)) throw error;
       if (decided === null) throw namedFault(error, 'The database did not take the group', false);
       return await this.#findOut(decided, error);
@@ -155,18 +165,15 @@ async function readReleases(
   return (events as EventRow[]).map(toEvent);
 }
 
-/** False: it came too late, and nothing is stored. */
-async function store(client: pg.PoolClient, decided: Decided, commands: readonly Command[], isLast: boolean): Promise<boolean> {
+async function store(client: pg.PoolClient, decided: Decided, commands: readonly Command[], isLast: boolean): Promise<void> {
   const { revision, now, readAt } = decided;
   // A group without commands is there to write.
   if (decided.events.length === 0 && commands.length > 0) {
     await client.query('ROLLBACK');
-    return true;
+    return;
   }
   const notAfter = isLast ? null : readAt + BigInt(DECISION_MAX_AGE_MS);
-  const [stored] = await read(client, [storeGroup({ decision: decided, revision, now, notAfter })]);
-  const [row] = stored as [{ stored: boolean }];
-  return row.stored;
+  await client.query(storeGroup({ decision: decided, revision, now, notAfter }));
 }
 
 /** Sends the statements in one message, and returns the rows of those that are queries. */
