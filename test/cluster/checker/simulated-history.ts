@@ -1,0 +1,120 @@
+import { acquire, release, renew } from '../../support/commands.js';
+import { SeededRandom } from '../random.js';
+import type { Call, Change, LockSeen, Question, Told } from './history.js';
+import { Agenda, SimulatedService } from './simulation.js';
+
+const RESOURCES = ['job:1', 'job:2'];
+const OWNERS = ['anna', 'ben', 'carl'];
+const CLIENTS = 6;
+const LENGTH_MS = 1_500;
+/** Every span of the simulation is over by then. */
+const SETTLE_MS = 500;
+const TRAVEL_MS = 6;
+const TIMEOUT_MS = 15;
+const LATE_ARRIVAL_MS = 80;
+
+export interface SimulatedHistory {
+  readonly calls: readonly Call[];
+  readonly log: readonly Change[];
+}
+
+/**
+ * What a few clients are told by a service that keeps the rules, their calls overlapping in every way.
+ *
+ * @param lossShare how many of the calls get no answer; half of those arrive all the same, perhaps much later.
+ */
+export function simulateHistory(seed: number, lossShare: number): SimulatedHistory {
+  const random = new SeededRandom(seed);
+  const agenda = new Agenda();
+  const service = new SimulatedService(agenda, random);
+  const calls: Call[] = [];
+  const end = agenda.now + LENGTH_MS;
+  for (let client = 0; client < CLIENTS; client++) {
+    new SimulatedClient(`client ${client}`, { agenda, service, random, calls, lossShare, end }).start();
+  }
+  agenda.runUntil(end + SETTLE_MS);
+  return { calls, log: service.log };
+}
+
+interface Surroundings {
+  readonly agenda: Agenda;
+  readonly service: SimulatedService;
+  readonly random: SeededRandom;
+  readonly calls: Call[];
+  readonly lossShare: number;
+  readonly end: number;
+}
+
+class SimulatedClient {
+  readonly #name: string;
+  readonly #around: Surroundings;
+  readonly #seen: LockSeen[] = [];
+  #requests = 0;
+
+  constructor(name: string, around: Surroundings) {
+    this.#name = name;
+    this.#around = around;
+  }
+
+  start(): void {
+    const { agenda, random, end } = this.#around;
+    agenda.after(random.between(0, 10), () => {
+      if (agenda.now < end) this.#ask(this.#anyQuestion());
+    });
+  }
+
+  /** Sends it, again and again where no answer comes, then goes on with something else. */
+  #ask(question: Question): void {
+    const { agenda, service, random, lossShare, calls } = this.#around;
+    const from = agenda.now;
+    const answer = (told: Told) => {
+      const span = { from, to: told.kind === 'unknown' ? Infinity : agenda.now };
+      calls.push({ id: calls.length, client: this.#name, question, told, span, wall: span });
+      if ('lock' in told && told.lock !== null) this.#seen.push(told.lock);
+      if (told.kind === 'unknown' && random.chance(0.7)) this.#ask(question);
+      else this.start();
+    };
+    const deliver = (resolve: (told: Told) => void) => {
+      if (question.kind === 'read') service.read(question.resource, resolve);
+      else service.submit(question, resolve);
+    };
+    if (random.chance(lossShare)) {
+      if (random.chance(0.5)) agenda.after(random.between(0, LATE_ARRIVAL_MS), () => deliver(() => undefined));
+      agenda.after(TIMEOUT_MS, () => answer({ kind: 'unknown' }));
+      return;
+    }
+    agenda.after(random.between(0, TRAVEL_MS), () => {
+      deliver((told) => {
+        agenda.after(random.between(0, TRAVEL_MS), () => answer(told));
+      });
+    });
+  }
+
+  #anyQuestion(): Question {
+    const { random } = this.#around;
+    const resource = random.anyOf(RESOURCES);
+    const owner = random.anyOf(OWNERS);
+    const fencingToken = this.#anyToken();
+    const ttlMs = random.integer(5, 60);
+    switch (random.anyOf(['acquire', 'acquire', 'renew', 'release', 'read'] as const)) {
+      case 'acquire': {
+        const request = `${this.#name}/${this.#requests++}`;
+        const requestId = random.chance(0.6) ? request : null;
+        return acquire(resource, owner, { ttlMs, requestId, reacquire: random.chance(0.8), metadata: JSON.stringify(request) });
+      }
+      case 'renew':
+        return renew(resource, owner, { fencingToken, ttlMs: random.chance(0.7) ? ttlMs : null });
+      case 'release':
+        return release(resource, owner, fencingToken);
+      case 'read':
+        return { kind: 'read', resource };
+    }
+  }
+
+  /** Mostly that of the lock it saw last, at times an old one or none. */
+  #anyToken(): bigint | null {
+    const { random } = this.#around;
+    if (this.#seen.length === 0 || random.chance(0.4)) return null;
+    return (random.chance(0.8) ? this.#seen.at(-1) : random.anyOf(this.#seen))?.fencingToken ?? null;
+  }
+}
