@@ -4,12 +4,16 @@ import { builtThreads } from './support/built-threads.js';
 
 const fromRoot = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
+/** What has to hold on whatever database; of these, what is about SQLite alone, or about no database. */
+const ON_BOTH = ['test/{engine,faults,graphql}/**/*.test.ts', 'test/store/reads/*.test.ts'];
+const BUT_NOT = ['test/**/sqlite/**', 'test/graphql/{errors,pagination,retry-after,scalars,schema}.test.ts'];
+
 const ON_POSTGRESQL_ALONE = ['test/**/postgresql/**/*.test.ts', 'test/**/postgresql.test.ts', 'test/cluster/**/*.test.ts'];
 
 /** Tests that run on one kind of database. */
 function project(
   name: 'sqlite' | 'postgresql',
-  { include, exclude = [], globalSetup = [] }: { include: string[]; exclude?: string[]; globalSetup?: string[] },
+  { include, exclude, globalSetup = [] }: { include: string[]; exclude: string[]; globalSetup?: string[] },
 ): TestProjectInlineConfiguration {
   return {
     root: fromRoot('.'),
@@ -21,6 +25,7 @@ function project(
       include,
       exclude,
       globalSetup,
+      provide: { database: name },
       pool: 'forks',
       testTimeout: 20_000,
       hookTimeout: 60_000,
@@ -35,7 +40,8 @@ export default defineConfig({
     projects: [
       project('sqlite', { include: ['test/**/*.test.ts'], exclude: ON_POSTGRESQL_ALONE }),
       project('postgresql', {
-        include: ON_POSTGRESQL_ALONE,
+        include: [...ON_BOTH, ...ON_POSTGRESQL_ALONE],
+        exclude: BUT_NOT,
         globalSetup: [fromRoot('test/support/postgresql/global-setup.ts')],
       }),
     ],

@@ -72,7 +72,7 @@ export function describeReads(openFixture: OpenFixture): void {
     const { open } = await openFixture();
     const [first, second] = [await open(), await open()];
     const woken = new Promise<void>((resolve) => {
-      second.onGrowth(resolve);
+      second.onGrowth(() => resolve());
     });
     await first.commit([acquire('r', 'a'), release('r', 'a')]);
     await woken;

@@ -1,40 +1,25 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
-import { describe, onTestFinished } from 'vitest';
-import { openStore } from '../../src/store/open-store.js';
-import { ManualTime } from '../support/manual-time.js';
+import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { describeDecisions } from './decisions.js';
-import { describeReads } from './reads.js';
-import { RETRY_WINDOW_MS, type StoreFixture } from './store-fixture.js';
-import { describeTimeAndRetention } from './time-and-retention.js';
+import { acquired } from './decisions.js';
+import { fixtureOn } from './store-fixture.js';
+import { describeStore } from './store.js';
 
-async function openFixture(): Promise<StoreFixture> {
-  const file = join(temporaryDirectory(), 'locks.db');
-  const time = new ManualTime();
-  return {
-    time,
-    async open() {
-      const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: RETRY_WINDOW_MS, time: time.cells });
-      onTestFinished(() => store.close());
-      return store;
-    },
-    async setRevision(revision) {
-      const db = new Database(file);
-      db.prepare('UPDATE lock_clock SET revision = ?').run(revision);
-      db.close();
-    },
-  };
-}
+const createDatabase = () => Promise.resolve(`file:${join(temporaryDirectory(), 'locks.db')}`);
 
 describe('SQLite', () => {
-  describe('decides', () => {
-    describeDecisions(openFixture);
-  });
-  describe('reads', () => {
-    describeReads(openFixture);
-  });
-  describe('keeps time and prunes', () => {
-    describeTimeAndRetention(openFixture);
+  describeStore(createDatabase);
+
+  // PostgreSQL's time is that of its machine, and stands still until that has caught up.
+  it('time goes on at its own pace although the wall clock was set back, and does so over a restart', async () => {
+    const { open, time } = fixtureOn(await createDatabase());
+    const store = await open();
+    const { acquiredAt } = await acquired(store, 'r', 'a');
+    time.jumpTo(acquiredAt - 3_600_000);
+    time.advance(5);
+    expect(await store.now()).toBe(acquiredAt + 5);
+    await acquired(store, 'q', 'a');
+    await store.close();
+    expect(await (await open()).now()).toBe(acquiredAt + 5);
   });
 });

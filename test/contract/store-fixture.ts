@@ -1,5 +1,8 @@
+import { onTestFinished } from 'vitest';
 import type { LockStore } from '../../src/store/lock-store.js';
-import type { ManualTime } from '../support/manual-time.js';
+import { openStore } from '../../src/store/open-store.js';
+import { ManualTime } from '../support/manual-time.js';
+import { runSql } from '../support/sql.js';
 
 /** One empty database of a kind, for one test. */
 export interface StoreFixture {
@@ -14,3 +17,18 @@ export const RETRY_WINDOW_MS = 600_000;
 export type OpenFixture = () => Promise<StoreFixture>;
 
 export const everything = { resource: null, prefix: null, owner: null };
+
+export function fixtureOn(databaseUrl: string): StoreFixture {
+  const time = new ManualTime();
+  return {
+    time,
+    async open() {
+      const store = await openStore({ databaseUrl, retryWindowMs: RETRY_WINDOW_MS, time: time.cells });
+      onTestFinished(() => store.close());
+      return store;
+    },
+    async setRevision(revision) {
+      await runSql(databaseUrl, 'UPDATE lock_clock SET revision = $1', [revision]);
+    },
+  };
+}

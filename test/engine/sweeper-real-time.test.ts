@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { Engine } from '../../src/engine/engine.js';
 import { openStore } from '../../src/store/open-store.js';
 import { acquire, renew } from '../support/commands.js';
+import { createDatabase } from '../support/database.js';
 import { brief, RETENTION, startEngine, take, watchRequest } from '../support/engine.js';
 import { RecordingObserver } from '../support/observer.js';
 
@@ -53,11 +54,11 @@ it('two instances that sweep the same expiries write each of them once', async (
 });
 
 it('an expiry that passed while no server ran is written once by the next one', async () => {
-  const { engine, file, time } = await startEngine();
+  const { engine, databaseUrl, time } = await startEngine();
   await engine.submit(acquire('r', 'a', { ttlMs: 3000 }));
   await engine.close();
   time.advance(60_000);
-  const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000, time: time.cells });
+  const store = await openStore({ databaseUrl, retryWindowMs: 600_000, time: time.cells });
   const next = await Engine.start(store, new RecordingObserver(), { retention: RETENTION });
   const watch = next.watch(watchRequest({ after: 1n }));
   const [expired] = await take(watch, 1);
@@ -66,7 +67,7 @@ it('an expiry that passed while no server ran is written once by the next one', 
 });
 
 it('a lock on an idle server usually has its event within 250 ms of its expiry', async () => {
-  const store = await openStore({ databaseUrl: `file:${(await startEngine()).file}`, retryWindowMs: 600_000 });
+  const store = await openStore({ databaseUrl: await createDatabase(), retryWindowMs: 600_000 });
   const engine = await Engine.start(store, new RecordingObserver(), { retention: RETENTION });
   const watch = engine.watch(watchRequest({ snapshot: false }));
   await take(watch, 1);

@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import type { WatchItem } from '../../src/engine/watch.js';
 import { acquire, release, renew } from '../support/commands.js';
 import { brief, startEngine, take, watchRequest } from '../support/engine.js';
+import { runSql } from '../support/sql.js';
 
 it('a watch begins with what is held, and goes on with every change after it', async () => {
   const { engine } = await startEngine();
@@ -105,9 +105,9 @@ it('a lock past its expiry is left out of a snapshot', async () => {
 });
 
 it('a revision that is no longer kept is answered with a GAP snapshot, and the watch goes on from there', async () => {
-  const { engine, file } = await startEngine();
+  const { engine, databaseUrl } = await startEngine();
   for (const name of ['a', 'b', 'c', 'd']) await engine.submit(acquire(name, 'o'));
-  prune(file, 3n);
+  await prune(databaseUrl, 3n);
   const watch = engine.watch(watchRequest({ after: 2n }));
   expect((await take(watch, 1)).map(brief)).toEqual(['GAP a b c d 4']);
   await engine.submit(release('d', 'o'));
@@ -133,14 +133,12 @@ it('a revision of the future or of another history is answered with a RESET snap
 });
 
 it('a history that is replaced under a live watch is told with a RESET snapshot', async () => {
-  const { engine, file } = await startEngine();
+  const { engine, databaseUrl } = await startEngine();
   await engine.submit(acquire('a', 'o'));
   const watch = engine.watch(watchRequest());
   await take(watch, 1);
   const next = take(watch, 1);
-  const db = new Database(file);
-  db.exec(`UPDATE lock_clock SET log_id = 'restored', revision = 1000, oldest_revision = 1000`);
-  db.close();
+  await runSql(databaseUrl, `UPDATE lock_clock SET log_id = 'restored', revision = 1000, oldest_revision = 1000`);
   expect((await next).map(brief)).toEqual(['RESET a 1000']);
   await engine.submit(release('a', 'o'));
   expect((await take(watch, 1)).map(brief)).toEqual(['RELEASED a 1001']);
@@ -159,8 +157,9 @@ it('a quiet watch gets a bookmark now and then, up to the newest revision of wha
 });
 
 it('a bookmark never falls behind what was told, even where the watcher has read further than the feed', async () => {
-  const { engine, file, time } = await startEngine({ bookmarkMs: 1 });
-  const other = await startEngine({}, { file, time });
+  const first = await startEngine({ bookmarkMs: 1 });
+  const { engine } = first;
+  const other = await startEngine({}, first);
   for (let round = 0n; round < 10n; round++) {
     await other.engine.submit(acquire(`r:${round}`, 'o'));
     const watch = engine.watch(watchRequest({ after: round }));
@@ -209,9 +208,7 @@ it('a watch that is returned before its first item was taken leaves nothing behi
   expect(await watch.next()).toEqual({ value: undefined, done: true });
 });
 
-function prune(file: string, upTo: bigint): void {
-  const db = new Database(file);
-  db.prepare('DELETE FROM lock_events WHERE revision <= ?').run(upTo);
-  db.prepare('UPDATE lock_clock SET oldest_revision = ?').run(upTo);
-  db.close();
+async function prune(databaseUrl: string, upTo: bigint): Promise<void> {
+  await runSql(databaseUrl, 'DELETE FROM lock_events WHERE revision <= $1', [upTo]);
+  await runSql(databaseUrl, 'UPDATE lock_clock SET oldest_revision = $1', [upTo]);
 }

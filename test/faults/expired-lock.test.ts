@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
+import { holdWriteLock } from '../support/database-faults.js';
 import { ManualTime } from '../support/manual-time.js';
 import { brief } from './log-checks.js';
 import { LOCK, lockOf, tokenOf } from './lock-api.js';
@@ -15,14 +15,6 @@ const READ_ALL_WAYS = `query ($resource: String!, $id: ID!) {
 
 const FREE = { lock: null, locks: { totalCount: 0, edges: [] }, node: null };
 
-/** Keeps every instance from writing, and so from recording an expiry, until the returned function is called. */
-function stopWriters(databaseUrl: string): () => void {
-  const db = new Database(databaseUrl.replace('file:', ''));
-  onTestFinished(() => void db.close());
-  db.exec('BEGIN IMMEDIATE');
-  return () => void db.exec('ROLLBACK');
-}
-
 describe('a lock whose expiry has passed', () => {
   test('reads as free at once in every way to read it, before anything has recorded the expiry', async () => {
     const time = new ManualTime();
@@ -31,7 +23,7 @@ describe('a lock whose expiry has passed', () => {
     const { api } = session;
     await api.acquire('r', 'A', { ttlMs: 500 });
     const { lock } = await api.query<{ lock: { id: string } }>('{ lock(resource: "r") { id } }');
-    const letWritersGoOn = stopWriters(databaseUrl);
+    const letWritersGoOn = await holdWriteLock(databaseUrl);
     time.advance(800);
 
     expect(await api.query(READ_ALL_WAYS, { resource: 'r', id: lock.id })).toEqual(FREE);
@@ -39,7 +31,7 @@ describe('a lock whose expiry has passed', () => {
     expect((watch.items[0] as SnapshotItem).locks).toEqual([]);
     expect((await api.events()).map(brief)).toEqual(['ACQUIRED r A']);
 
-    letWritersGoOn();
+    await letWritersGoOn();
     await watch.reach('2');
     expect(await api.query(READ_ALL_WAYS, { resource: 'r', id: lock.id })).toEqual(FREE);
   });

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createDatabase } from '../support/database.js';
 import { startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 import { lockOf } from './lock-api.js';
 import { Session } from './session.js';
 
@@ -9,7 +8,7 @@ import { Session } from './session.js';
 const NOTICE_MS = 2_000;
 
 test('a lock whose owner went away: an idle server tells the expiry within two seconds of it, once, as of its moment', async () => {
-  const { url } = await startServerProcess({ DATABASE_URL: `file:${join(temporaryDirectory(), 'holdfast.db')}` });
+  const { url } = await startServerProcess({ DATABASE_URL: await createDatabase() });
   const [owner, watcher] = [await Session.open(url), await Session.open(url)];
   const watch = await watcher.watch({ filter: { resource: 'r' } });
   const { expiresAt, fencingToken } = lockOf(await owner.api.acquire('r', 'A', { ttlMs: 1_000 }));

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { createDatabase } from '../support/database.js';
 import { rounds, timeLimit } from '../support/rounds.js';
 import { startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 import { workUntilCut } from './load.js';
 import { expectAllInLog, expectLocksToFollowFromLog, expectOneHistory, type Acknowledged } from './log-checks.js';
 import type { LockApi } from './lock-api.js';
@@ -38,7 +37,7 @@ test(
   'a server killed under load has lost nothing that it acknowledged, and goes on in one history without a gap',
   { timeout: timeLimit(60_000) },
   async () => {
-    const env = { DATABASE_URL: `file:${join(temporaryDirectory(), 'holdfast.db')}` };
+    const env = { DATABASE_URL: await createDatabase() };
     const acknowledged: Acknowledged[] = [];
     let logId: string | null = null;
     for (let kill = 0; kill < KILLS; kill++) {

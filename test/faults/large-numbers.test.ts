@@ -1,17 +1,15 @@
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
-import { migratedDatabase } from '../support/sqlite-files.js';
+import { createDatabase } from '../support/database.js';
+import { runSql } from '../support/sql.js';
 import { tokenOf } from './lock-api.js';
 import { Session } from './session.js';
 
 /** A service whose log has come that far, with what it told about five more changes. */
 async function goOnFrom(revision: bigint) {
-  const path = await migratedDatabase();
-  const db = new Database(path);
-  db.prepare('UPDATE lock_clock SET revision = ?, oldest_revision = ?').run(revision, revision);
-  db.close();
-  const { url } = await startTestApp({ env: { DATABASE_URL: `file:${path}` } });
+  const databaseUrl = await createDatabase();
+  await runSql(databaseUrl, 'UPDATE lock_clock SET revision = $1, oldest_revision = $1', [revision]);
+  const { url } = await startTestApp({ env: { DATABASE_URL: databaseUrl } });
   const session = await Session.open(url);
   const { api } = session;
   const watch = await session.watch();

@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createDatabase } from '../support/database.js';
 import { rounds, timeLimit } from '../support/rounds.js';
 import { startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectOneHistory } from './log-checks.js';
 import type { LockApi } from './lock-api.js';
 import { Session } from './session.js';
@@ -24,7 +23,7 @@ test(
   'two instances on one database tell every watcher each event exactly once, in the same order, and one expiry for each lock',
   { timeout: timeLimit(40_000) },
   async () => {
-    const env = { DATABASE_URL: `file:${join(temporaryDirectory(), 'holdfast.db')}` };
+    const env = { DATABASE_URL: await createDatabase() };
     const first = await startServerProcess(env);
     const second = await startServerProcess(env);
     const sessions = await Promise.all([first, second].map(({ url }) => Session.open(url)));

@@ -21,10 +21,10 @@ export interface Api extends EngineFixture {
   watch(document: string, variables?: Record<string, unknown>): Promise<AsyncGenerator<ExecutionResult> | Answer>;
 }
 
-/** The API on a real engine and a real file, without a transport; closed when the test is over. */
+/** The API on a real engine and a real database, without a transport; closed when the test is over. */
 export async function startApi(): Promise<Api> {
   const fixture = await startEngine();
-  const prisma = await openPrismaClient(`file:${fixture.file}`);
+  const prisma = await openPrismaClient(fixture.databaseUrl);
   onTestFinished(() => prisma.$disconnect());
   const services: Services = { engine: fixture.engine, prisma, limits: LIMITS, version: '1.2.3' };
 

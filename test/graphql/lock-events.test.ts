@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { acquire, release, renew } from '../support/commands.js';
+import { runSql } from '../support/sql.js';
 import { ACQUIRE, dataOf, expectBadInput, RELEASE, RENEW, startApi } from './api.js';
 
 const EVENTS = `query ($filter: LockEventFilter, $first: Int, $after: String, $last: Int, $before: String) {
@@ -94,9 +94,9 @@ test('an event shows the lock as it left it, and is found again by its id', asyn
 });
 
 test('events up to the oldest revision are gone, whether their rows are there still or not', async () => {
-  const { page, revisions, run, file } = await startWithHistory();
+  const { page, revisions, run, databaseUrl } = await startWithHistory();
   const cursors = (await page()).edges.map(({ cursor }: { cursor: string }) => cursor);
-  withDatabase(file, (database) => database.exec('UPDATE lock_clock SET oldest_revision = 3'));
+  await runSql(databaseUrl, 'UPDATE lock_clock SET oldest_revision = 3');
   expect(await revisions({})).toEqual([5, 4]);
   expect((await page({ first: 1, after: cursors[0] })).pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
   expect((await page({ first: 1, after: cursors[3] })).edges).toEqual([]);
@@ -121,10 +121,8 @@ test.each([
 });
 
 test('tokens and revisions above 2^53 stay exact in answers, in history and in comparisons', async () => {
-  const { run, file } = await startApi();
-  withDatabase(file, (database) =>
-    database.prepare('UPDATE lock_clock SET revision = ?, oldest_revision = ?').run(2n ** 53n - 1n, 2n ** 53n - 1n),
-  );
+  const { run, databaseUrl } = await startApi();
+  await runSql(databaseUrl, 'UPDATE lock_clock SET revision = $1, oldest_revision = $1', [2n ** 53n - 1n]);
   for (const resource of ['a', 'b', 'c']) await run(ACQUIRE, { input: { resource, owner: 'A' } });
   expect(
     dataOf(await run(RENEW, { input: { resource: 'a', owner: 'A', fencingToken: '9007199254740993' } })).renewLock.reason,
@@ -144,12 +142,3 @@ test('tokens and revisions above 2^53 stay exact in answers, in history and in c
   const { lockEvents: next } = dataOf(await run(EVENTS, { first: 1, after: lockEvents.edges[1].cursor }));
   expect(next.edges[0].node.revision).toBe('9007199254740994');
 });
-
-function withDatabase(file: string, change: (database: Database.Database) => unknown): void {
-  const database = new Database(file);
-  try {
-    change(database);
-  } finally {
-    database.close();
-  }
-}

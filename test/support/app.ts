@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import { createLogger } from '../../src/observability/logger.js';
+import { createDatabase } from './database.js';
 import type { ManualTime } from './manual-time.js';
-import { temporaryDirectory } from './temporary-directory.js';
 
 export interface TestApp {
   /** Of the GraphQL endpoint. */
@@ -28,11 +27,11 @@ export interface TestAppOptions {
 }
 
 /**
- * The whole service on a real file and a free port. When the test is over it is closed; a watch or a socket that is then
+ * The whole service on a real database and a free port. When the test is over it is closed; a watch or a socket that is then
  * still open, though its client is gone, fails the test.
  */
 export async function startTestApp({ env = {}, time }: TestAppOptions = {}): Promise<TestApp> {
-  const databaseUrl = env['DATABASE_URL'] ?? `file:${join(temporaryDirectory(), 'holdfast.db')}`;
+  const databaseUrl = env['DATABASE_URL'] ?? (await createDatabase());
   const config = readConfig({ DATABASE_URL: databaseUrl, PORT: '0', ...env });
   const logLines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void logLines.push(line) });

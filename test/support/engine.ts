@@ -1,36 +1,35 @@
-import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { WatchItem, WatchRequest } from '../../src/engine/watch.js';
 import { Engine, type EngineOptions } from '../../src/engine/engine.js';
 import { openStore } from '../../src/store/open-store.js';
+import { createDatabase } from './database.js';
 import { ManualTime } from './manual-time.js';
 import { RecordingObserver } from './observer.js';
-import { temporaryDirectory } from './temporary-directory.js';
 
 export const RETENTION = { eventAgeMs: 3_600_000_000, eventRows: 1_000_000, expiredLockAgeMs: 3_600_000_000 };
 
 export interface EngineFixture {
-  readonly file: string;
+  readonly databaseUrl: string;
   readonly time: ManualTime;
   readonly engine: Engine;
   readonly observer: RecordingObserver;
 }
 
-/** A real engine on a real file (left out: a new one), whose time moves by hand; closed when the test is over. */
+/** A real engine on a real database (left out: a new one), whose time moves by hand; closed when the test is over. */
 export async function startEngine(
   options: Partial<EngineOptions> = {},
-  on?: { file: string; time: ManualTime },
+  on?: { databaseUrl: string; time: ManualTime },
 ): Promise<EngineFixture> {
-  const file = on?.file ?? join(temporaryDirectory(), 'locks.db');
+  const databaseUrl = on?.databaseUrl ?? (await createDatabase());
   const time = on?.time ?? new ManualTime();
   const observer = new RecordingObserver();
-  const store = await openStore({ databaseUrl: `file:${file}`, retryWindowMs: 600_000, time: time.cells });
+  const store = await openStore({ databaseUrl, retryWindowMs: 600_000, time: time.cells });
   const engine = await Engine.start(store, observer, { retention: RETENTION, ...options });
   onTestFinished(async () => {
     await engine.close();
     expect(observer.watcherCount).toBe(0);
   });
-  return { file, time, engine, observer };
+  return { databaseUrl, time, engine, observer };
 }
 
 export function watchRequest(

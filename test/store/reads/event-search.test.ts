@@ -13,8 +13,8 @@ const nameOf = (n: number) => `${isEven(n) ? 'even' : 'odd'}/${n}`;
 
 /** Locks of two owners; those of n below 100 are renewed, in a second round. */
 async function startFull() {
-  const { engine, time, file } = await startEngine();
-  const prisma = await openPrismaClient(`file:${file}`);
+  const { engine, time, databaseUrl } = await startEngine();
+  const prisma = await openPrismaClient(databaseUrl);
   onTestFinished(() => prisma.$disconnect());
   const numbers = Array.from({ length: LOCKS }, (_, n) => n);
   await Promise.all(numbers.map((n) => engine.submit(acquire(nameOf(n), isEven(n) ? 'E' : 'O'))));

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { openPrismaClient, type PrismaReader } from '../../../src/store/prisma-clients.js';
-import { migratedDatabase } from '../../support/sqlite-files.js';
+import { createDatabase } from '../../support/database.js';
+import { insertRows } from '../../support/sql.js';
 
 /** The moment at which these tests read. */
 export const NOW = Date.UTC(2026, 0, 1);
@@ -22,20 +22,21 @@ export const many = (count: number, row: (name: string, n: number) => Row): Row[
   Array.from({ length: count }, (_, n) => row(String(n).padStart(6, '0'), n));
 
 /** A database with these rows; its client is closed when the test is over. */
-export async function databaseWith(rows: readonly Row[]): Promise<{ path: string; prisma: PrismaReader }> {
-  const path = await migratedDatabase();
-  const database = new Database(path);
-  const insert = database.prepare(
-    `INSERT INTO distributed_locks (resource, owner, fencing_token, revision, acquired_at, expires_at, ttl_ms, reacquired, expiry_recorded)
-     VALUES (?, ?, ?, ?, ?, ?, 1000, 0, ?)`,
-  );
-  database.transaction(() => {
-    rows.forEach(({ resource, owner, expiresAt }, n) =>
-      insert.run(resource, owner, n + 1, n + 1, expiresAt - 1000, expiresAt, expiresAt < NOW ? 1 : 0),
-    );
-  })();
-  database.close();
-  const prisma = await openPrismaClient(`file:${path}`);
+export async function databaseWith(rows: readonly Row[]): Promise<PrismaReader> {
+  const databaseUrl = await createDatabase();
+  const records = rows.map(({ resource, owner, expiresAt }, n) => ({
+    resource,
+    owner,
+    fencing_token: n + 1,
+    revision: n + 1,
+    acquired_at: expiresAt - 1000,
+    expires_at: expiresAt,
+    ttl_ms: 1000,
+    reacquired: false,
+    expiry_recorded: expiresAt < NOW,
+  }));
+  await insertRows(databaseUrl, 'distributed_locks', records);
+  const prisma = await openPrismaClient(databaseUrl);
   onTestFinished(() => prisma.$disconnect());
-  return { path, prisma };
+  return prisma;
 }

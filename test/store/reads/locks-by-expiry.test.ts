@@ -20,7 +20,7 @@ test.each([LOCKS, 900])(
   'of %d rows, half of which a filter admits, those that expire soonest come first, over pages',
   async (count) => {
     const rows = many(count, row);
-    const { prisma } = await databaseWith(rows);
+    const prisma = await databaseWith(rows);
     const filter = { prefix: 'even/', owner: 'E' };
     const expected = rows
       .filter(({ owner, expiresAt }) => owner === 'E' && expiresAt > NOW)
@@ -42,7 +42,7 @@ test.each([LOCKS, 900])(
 
 test('locks that expire together come in the order in which they were first taken, each once, over pages in both directions', async () => {
   const rows = many(130, (name) => held(name, 'o', 1000));
-  const { prisma } = await databaseWith(rows);
+  const prisma = await databaseWith(rows);
   const read = await readLocksByExpiry(prisma, { prefix: null, owner: null }, NOW);
   const walk = async (backwards: boolean) => {
     const found: KeyedLockRecord[] = [];

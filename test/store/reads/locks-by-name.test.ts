@@ -54,13 +54,13 @@ describe('locks by name', () => {
     ['behind thousands of expired rows', many(4000, (name, n) => (n > 3900 ? held : expired)(name, ownerOf(n), 5))],
     ['none of which is held any more', many(3000, (name, n) => expired(name, ownerOf(n), n % 3))],
   ])('%s, are those that are held, and counted', async (_, rows) => {
-    const { prisma } = await databaseWith(rows);
+    const prisma = await databaseWith(rows);
     for (const filter of FILTERS) await expectPages(prisma, rows, filter);
   });
 
   test('too many to sort, behind thousands of expired rows, are those that are held, and counted', async () => {
     const rows = many(24_000, (name, n) => (n < 3000 ? expired : held)(name, ownerOf(n), 5));
-    const { prisma } = await databaseWith(rows);
+    const prisma = await databaseWith(rows);
     for (const filter of FILTERS) await expectPages(prisma, rows, filter);
   });
 });

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { timeLimit } from '../support/rounds.js';
-import { startServerProcess, type ServerProcess } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
-import { ApiError, type Answer, type LockApi } from './lock-api.js';
-import { Session } from './session.js';
+import { timeLimit } from '../../support/rounds.js';
+import { startServerProcess, type ServerProcess } from '../../support/server-process.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { ApiError, type Answer, type LockApi } from '../lock-api.js';
+import { Session } from '../session.js';
 
 const acquireNames = (api: LockApi, prefix: string, count: number) =>
   Promise.allSettled(Array.from({ length: count }, (_, n) => api.acquire(`${prefix}:${n}`, 'A')));
