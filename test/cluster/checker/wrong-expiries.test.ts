@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renew } from '../../support/commands.js';
-import { granted, RESOURCE, violationOf, type WrongStory } from './sketch.js';
+import { RESOURCE, violationOf, type WrongStory } from './sketch.js';
 
 const NEVER_TRUE = /true at no moment/;
 

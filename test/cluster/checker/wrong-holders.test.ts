@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { release } from '../../support/commands.js';
-import { granted, RESOURCE, violationOf, type WrongStory } from './sketch.js';
+import { RESOURCE, violationOf, type WrongStory } from './sketch.js';
 
 const GRANTED_TWICE = /granted while another owner held it/;
 const NEVER_TRUE = /true at no moment/;
