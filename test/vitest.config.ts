@@ -5,7 +5,11 @@ import { builtThreads } from './support/built-threads.js';
 const fromRoot = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 /** What has to hold on whatever database; of these, what is about SQLite alone, or about no database. */
-const ON_BOTH = ['test/{engine,faults,graphql}/**/*.test.ts', 'test/store/reads/*.test.ts'];
+const ON_BOTH = [
+  'test/{engine,faults,graphql}/**/*.test.ts',
+  'test/store/reads/*.test.ts',
+  'test/server/shutdown-real-time.test.ts',
+];
 const BUT_NOT = ['test/**/sqlite/**', 'test/graphql/{errors,pagination,retry-after,scalars,schema}.test.ts'];
 
 const ON_POSTGRESQL_ALONE = ['test/**/postgresql/**/*.test.ts', 'test/**/postgresql.test.ts', 'test/cluster/**/*.test.ts'];

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
-import { createPostgresqlDatabase } from '../support/postgresql.js';
+import { createMigratedPostgresqlDatabase } from '../support/postgresql.js';
 import { describeStore } from './store.js';
 
 describe('PostgreSQL', () => {
-  describeStore(createPostgresqlDatabase);
+  describeStore(createMigratedPostgresqlDatabase);
 });

@@ -1,16 +1,13 @@
-import { join } from 'node:path';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
+import { createDatabase } from '../support/database.js';
 import { ACQUIRE, post } from '../support/http-client.js';
-import { failToStart, startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { startServerProcess } from '../support/server-process.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 
 const WATCH = 'subscription { lockChanges(filter: { prefix: "watched:" }) { __typename } }';
-
-const newDatabase = () => `file:${join(temporaryDirectory(), 'holdfast.db')}`;
 
 /** Reads a stream of events until its connection ends, in whatever way. */
 async function readStream(url: string): Promise<{ text: string; cutOff: boolean }> {
@@ -75,7 +72,7 @@ function acquireSteadily(url: string) {
 
 describe('a server that gets SIGTERM', () => {
   test('answers what is under way, ends streams as going away, refuses what is new, and exits with 0', async () => {
-    const databaseUrl = newDatabase();
+    const databaseUrl = await createDatabase();
     const server = await startServerProcess({ DATABASE_URL: databaseUrl });
     const sockets = await Promise.all(Array.from({ length: 20 }, () => WebSocketClient.open(server.url)));
     for (const socket of sockets) {
@@ -109,7 +106,7 @@ describe('a server that gets SIGTERM', () => {
   });
 
   test('twice ends at once', async () => {
-    const server = await startServerProcess({ DATABASE_URL: newDatabase() });
+    const server = await startServerProcess({ DATABASE_URL: await createDatabase() });
     // A request whose body never comes: the first signal waits for it.
     const slow = request(server.url, { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': '100' } });
     slow.on('error', () => undefined);
@@ -122,7 +119,7 @@ describe('a server that gets SIGTERM', () => {
   });
 
   test('starts again on its database, with the locks it left', async () => {
-    const databaseUrl = newDatabase();
+    const databaseUrl = await createDatabase();
     const first = await startServerProcess({ DATABASE_URL: databaseUrl });
     await post(first.url, ACQUIRE, { input: { resource: 'fresh:1', owner: 'A' } });
     first.process.kill('SIGINT');
@@ -131,43 +128,6 @@ describe('a server that gets SIGTERM', () => {
     expect((await post(second.url, '{ lock(resource: "fresh:1") { owner fencingToken } }')).data).toEqual({
       lock: { owner: 'A', fencingToken: '1' },
     });
-  });
-});
-
-describe('a start that can not succeed', () => {
-  test('of wrong variables says one line for each, and exits with 1', async () => {
-    const { code, text } = await failToStart({ PORT: 'x', MAX_TTL_MS: '0' });
-    expect([code, text.split('\n').length]).toEqual([1, 3]);
-    expect(text).toMatch(/^PORT="x": .*\nMAX_TTL_MS="0": .*\n$/);
-  });
-
-  test('of a database that can not be opened says so in one line', async () => {
-    const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: 'file:/nowhere/at/all/holdfast.db' });
-    expect(code).toBe(1);
-    expect(text).toMatch(/^[^\n]*\/nowhere\/at\/all[^\n]*\n$/);
-  });
-
-  test.each(['file:/proc/holdfast.db', 'file:/dev/full', 'file: '])('of the database "%s" says so in one line', async (url) => {
-    const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: url });
-    expect(code).toBe(1);
-    expect(text).toMatch(/^The database .* can't be opened: [^\n]*\n$/);
-  });
-
-  test.each([
-    ['fe80::1', 'EINVAL'],
-    ['192.0.2.1', 'EADDRNOTAVAIL'],
-    ['no.such.host.invalid', '(ENOTFOUND|EAI_AGAIN)'],
-  ])('of the address %s, which is not its own, says so in one line', async (host, reason) => {
-    const { code, text } = await failToStart({ PORT: '0', HOST: host, ALLOW_ANONYMOUS: 'true', DATABASE_URL: newDatabase() });
-    expect(code).toBe(1);
-    expect(text).toMatch(new RegExp(`^HOST=${host}, PORT=0: can't listen there \\(${reason}\\)\n$`));
-  });
-
-  test('of a port that is taken says so in one line', async () => {
-    const { origin } = await startTestApp();
-    const { port } = new URL(origin);
-    const { code, text } = await failToStart({ PORT: port, DATABASE_URL: newDatabase() });
-    expect([code, text]).toEqual([1, `PORT=${port}: another program listens there already\n`]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, inject, onTestFinished } from 'vitest';
-import { EMPTY, urlOfDatabase, withClient } from './postgresql/client.js';
+import { urlOfDatabase, withClient } from './postgresql/client.js';
 import { PostgresqlServerProcess, type PostgresqlSettings } from './postgresql/server-process.js';
 
 /** How long the sessions of a client that is gone may take to end. */
@@ -11,12 +11,12 @@ const LEAK_TIMEOUT_MS = 5_000;
  * then, though all that the test started is closed, fails the test.
  */
 export function createPostgresqlDatabase(): Promise<string> {
-  return createDatabase(EMPTY);
+  return createDatabase(inject('postgresqlServer').empty);
 }
 
 /** As {@link createPostgresqlDatabase}, with the schema up to date. */
 export function createMigratedPostgresqlDatabase(): Promise<string> {
-  return createDatabase(`TEMPLATE ${inject('postgresqlServer').template}`);
+  return createDatabase(inject('postgresqlServer').migrated);
 }
 
 /**

@@ -10,34 +10,35 @@ const SHORT_TTL_MS = 1_000;
 const ROUNDS = rounds(200);
 const EVENTS_PER_ROUND = 5;
 
-/** One lock goes through both instances; another one is left to expire while both of them sweep. */
-async function playRound(one: LockApi, other: LockApi, round: number): Promise<void> {
+type Apis = readonly [LockApi, LockApi, LockApi];
+
+/** One lock goes through all instances; another one is left to expire while all of them sweep. */
+async function playRound([first, second, third]: Apis, round: number): Promise<void> {
   const passedOn = `passed-on:${round}`;
-  await other.acquire(passedOn, 'A');
-  await one.acquire(`left:${round}`, 'A', { ttlMs: SHORT_TTL_MS });
-  await one.renew(passedOn, 'A');
-  await other.release(passedOn, 'A');
+  await second.acquire(passedOn, 'A');
+  await first.acquire(`left:${round}`, 'A', { ttlMs: SHORT_TTL_MS });
+  await third.renew(passedOn, 'A');
+  await first.release(passedOn, 'A');
 }
 
 test(
-  'two instances on one database tell every watcher each event exactly once, in the same order, and one expiry for each lock',
+  'three instances on one database tell every watcher each event exactly once, in the same order, and one expiry for each lock',
   { timeout: timeLimit(40_000) },
   async () => {
     const env = { DATABASE_URL: await createDatabase() };
-    const first = await startServerProcess(env);
-    const second = await startServerProcess(env);
-    const sessions = await Promise.all([first, second].map(({ url }) => Session.open(url)));
+    const instances = await Promise.all(Array.from({ length: 3 }, () => startServerProcess(env)));
+    const sessions = await Promise.all(instances.map(({ url }) => Session.open(url)));
     const watches = await Promise.all(sessions.map((session) => session.watch()));
-    const [one, other] = sessions.map(({ api }) => api) as [LockApi, LockApi];
-    for (let round = 0; round < ROUNDS; round++) await playRound(one, other, round);
+    const apis = sessions.map(({ api }) => api) as unknown as Apis;
+    for (let round = 0; round < ROUNDS; round++) await playRound(apis, round);
 
     const last = String(ROUNDS * EVENTS_PER_ROUND);
     for (const watch of watches) await watch.reach(last);
     // Whatever were told twice would come before the next change.
-    const { revision = '' } = (await one.acquire('end', 'A')).lock ?? {};
+    const { revision = '' } = (await apis[0].acquire('end', 'A')).lock ?? {};
     for (const watch of watches) await watch.reach(revision);
 
-    const log = await one.events();
+    const log = await apis[0].events();
     expectOneHistory(log);
     expect(log).toHaveLength(ROUNDS * EVENTS_PER_ROUND + 1);
     for (const watch of watches) {

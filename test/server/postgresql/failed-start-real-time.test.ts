@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest';
+import { createPostgresqlDatabase, startPostgresqlServer } from '../../support/postgresql.js';
+import { failToStart } from '../../support/server-process.js';
+import { runSql } from '../../support/sql.js';
+
+describe('a start on a PostgreSQL database that can not be used', () => {
+  test.each([
+    // Nothing listens on the port that stands for any.
+    ['there is no server', { port: '1' }, /^The database at 127\.0\.0\.1:1 can't be opened: .+\n$/],
+    ['the password is wrong', { password: 'not-the-one' }, /can't be opened: .*password authentication failed.*\n$/],
+    ['there is no such database', { pathname: '/nothing' }, /can't be opened: .*"?nothing"?.*\n$/],
+  ])('because %s says so in one line without the password, and exits with 1', async (_, change, line) => {
+    // Of another server it is not known whether it asks for a password.
+    const url = Object.assign(new URL((await startPostgresqlServer()).url), change);
+    const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: url.href });
+    expect(text.split('\n')).toHaveLength(2);
+    expect(text).toMatch(line);
+    expect(text).not.toContain(url.password);
+    expect(code).toBe(1);
+  });
+
+  test('because it holds the tables of something else says so in one line, and changes nothing', async () => {
+    const databaseUrl = await createPostgresqlDatabase();
+    await runSql(databaseUrl, 'CREATE TABLE orders (id INTEGER)');
+    const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: databaseUrl });
+    expect([code, text]).toEqual([1, 'The database holds tables of something else than Holdfast: name an empty one\n']);
+    const tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`;
+    expect(await runSql(databaseUrl, tables)).toEqual([{ table_name: 'orders' }]);
+  });
+});
