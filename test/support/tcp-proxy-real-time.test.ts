@@ -137,6 +137,14 @@ test('a proxy that refuses resets new connections, and keeps those that are open
   await expect.poll(() => server.text()).toBe('still here');
 });
 
+test('a proxy that leads to another server keeps its address', async () => {
+  const other = await startNetwork();
+  const { proxy, dial } = await startNetwork();
+  proxy.leadTo(other.proxy.through('http://server/'));
+  dial().socket.write('hello');
+  await expect.poll(() => other.accepted.map((side) => side.text()).join()).toBe('hello');
+});
+
 test('a delay comes on top of each way, and leaves the order as it is', async () => {
   const { proxy, open } = await startNetwork();
   const { client, server } = await open();

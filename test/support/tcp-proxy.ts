@@ -31,7 +31,7 @@ const MAX_WAITING_CHUNKS = 64;
  * gone when the test is over.
  */
 export class TcpProxy {
-  readonly #target: Target;
+  #target: Target;
   readonly #server: Server;
   readonly #links = new Set<Link>();
   #roads: Readonly<Record<Direction, Road>> = openRoads(0);
@@ -45,9 +45,7 @@ export class TcpProxy {
 
   /** @param url names the server's host and port; the rest of it does not matter. */
   static async start(url: string): Promise<TcpProxy> {
-    const { hostname, port, protocol } = new URL(url);
-    const defaultPort = protocol === 'http:' ? 80 : 5432;
-    const proxy = new TcpProxy({ host: hostname, port: port === '' ? defaultPort : Number(port) });
+    const proxy = new TcpProxy(targetOf(url));
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     onTestFinished(() => proxy.close());
@@ -61,6 +59,11 @@ export class TcpProxy {
     changed.hostname = '127.0.0.1';
     changed.port = String(port);
     return changed.href;
+  }
+
+  /** New connections go to another server. */
+  leadTo(url: string): void {
+    this.#target = targetOf(url);
   }
 
   get openConnections(): number {
@@ -213,6 +216,12 @@ class Lane {
     if (rest.length > 0) this.#waiting[0] = { kind, bytes: rest, dueAt };
     else this.#waiting.shift();
   }
+}
+
+function targetOf(url: string): Target {
+  const { hostname, port, protocol } = new URL(url);
+  const defaultPort = protocol === 'http:' ? 80 : 5432;
+  return { host: hostname, port: port === '' ? defaultPort : Number(port) };
 }
 
 function openRoads(delayMs: number): Readonly<Record<Direction, Road>> {

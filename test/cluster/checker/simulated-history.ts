@@ -1,10 +1,13 @@
-import { acquire, release, renew } from '../../support/commands.js';
+import { Questions, type QuestionChoices } from '../questions.js';
 import { SeededRandom } from '../random.js';
-import type { Call, Change, LockSeen, Question, Told } from './history.js';
+import type { Call, Change, Question, Told } from './history.js';
 import { Agenda, SimulatedService } from './simulation.js';
 
-const RESOURCES = ['job:1', 'job:2'];
-const OWNERS = ['anna', 'ben', 'carl'];
+const CHOICES: QuestionChoices = {
+  owners: ['anna', 'ben', 'carl'],
+  anyResource: (random) => random.anyOf(['job:1', 'job:2']),
+  ttlMs: { least: 5, most: 60 },
+};
 const CLIENTS = 6;
 const LENGTH_MS = 1_500;
 /** Every span of the simulation is over by then. */
@@ -48,18 +51,18 @@ interface Surroundings {
 class SimulatedClient {
   readonly #name: string;
   readonly #around: Surroundings;
-  readonly #seen: LockSeen[] = [];
-  #requests = 0;
+  readonly #questions: Questions;
 
   constructor(name: string, around: Surroundings) {
     this.#name = name;
     this.#around = around;
+    this.#questions = new Questions(name, around.random, CHOICES);
   }
 
   start(): void {
     const { agenda, random, end } = this.#around;
     agenda.after(random.between(0, 10), () => {
-      if (agenda.now < end) this.#ask(this.#anyQuestion());
+      if (agenda.now < end) this.#ask(this.#questions.next());
     });
   }
 
@@ -70,7 +73,7 @@ class SimulatedClient {
     const answer = (told: Told) => {
       const span = { from, to: told.kind === 'unknown' ? Infinity : agenda.now };
       calls.push({ id: calls.length, client: this.#name, question, told, span, wall: span });
-      if ('lock' in told && told.lock !== null) this.#seen.push(told.lock);
+      this.#questions.learn(question, told);
       if (told.kind === 'unknown' && random.chance(0.7)) this.#ask(question);
       else this.start();
     };
@@ -88,33 +91,5 @@ class SimulatedClient {
         agenda.after(random.between(0, TRAVEL_MS), () => answer(told));
       });
     });
-  }
-
-  #anyQuestion(): Question {
-    const { random } = this.#around;
-    const resource = random.anyOf(RESOURCES);
-    const owner = random.anyOf(OWNERS);
-    const fencingToken = this.#anyToken();
-    const ttlMs = random.integer(5, 60);
-    switch (random.anyOf(['acquire', 'acquire', 'renew', 'release', 'read'] as const)) {
-      case 'acquire': {
-        const request = `${this.#name}/${this.#requests++}`;
-        const requestId = random.chance(0.6) ? request : null;
-        return acquire(resource, owner, { ttlMs, requestId, reacquire: random.chance(0.8), metadata: JSON.stringify(request) });
-      }
-      case 'renew':
-        return renew(resource, owner, { fencingToken, ttlMs: random.chance(0.7) ? ttlMs : null });
-      case 'release':
-        return release(resource, owner, fencingToken);
-      case 'read':
-        return { kind: 'read', resource };
-    }
-  }
-
-  /** Mostly that of the lock it saw last, at times an old one or none. */
-  #anyToken(): bigint | null {
-    const { random } = this.#around;
-    if (this.#seen.length === 0 || random.chance(0.4)) return null;
-    return (random.chance(0.8) ? this.#seen.at(-1) : random.anyOf(this.#seen))?.fencingToken ?? null;
   }
 }

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocketClient, type Message } from '../support/websocket-client.js';
+import type { Change } from './checker/history.js';
+import { toChange, WATCH_LOG, type ChangeView } from './log-view.js';
+
+const HANDSHAKE_TIMEOUT_MS = 3_000;
+const RESUME_PAUSE_MS = 100;
+const POLL_MS = 20;
+
+type Item =
+  | ({ readonly __typename: 'LockEvent' } & ChangeView)
+  | { readonly __typename: 'LockBookmark'; readonly logId: string; readonly revision: string }
+  | { readonly __typename: 'LockSnapshot'; readonly logId: string; readonly revision: string; readonly reason: string };
+
+/** What a client knows of the log that resumes its watch from its last revision whenever it breaks off. */
+export class LogWatcher {
+  readonly changes: Change[] = [];
+  /** When each of the changes came, in epoch milliseconds. */
+  readonly arrivals: number[] = [];
+  /** Whatever a watch that resumes exactly is never told. */
+  readonly faults: string[] = [];
+  /** How often it has subscribed. */
+  subscriptions = 0;
+  readonly #url: string;
+  #logId: string | null = null;
+  #client: WebSocketClient | null = null;
+  #isStopped = false;
+  readonly #ended: Promise<void>;
+
+  /** It begins with the first change that there ever was. */
+  constructor(url: string) {
+    this.#url = url;
+    this.#ended = this.#watch();
+  }
+
+  get revision(): bigint {
+    return this.changes.at(-1)?.revision ?? 0n;
+  }
+
+  /** Breaks the connection off; it resumes. */
+  cut(): void {
+    this.#client?.socket.terminate();
+  }
+
+  /** Resolves once it has been told everything up to that revision. */
+  async reach(revision: bigint, timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    while (this.revision < revision) {
+      if (performance.now() > deadline) throw new Error(`The watch stands at ${this.revision}, and not at ${revision}`);
+      await sleep(POLL_MS);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.cut();
+    await this.#ended;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        this.#client = await WebSocketClient.open(this.#url, { handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+        this.subscriptions++;
+        this.#client.subscribe('watch', WATCH_LOG, { after: String(this.revision), logId: this.#logId });
+        for await (const message of this.#client) if (!this.#take(message)) break;
+      } catch {
+        // The server can't be reached at the moment.
+      }
+      this.cut();
+      if (!this.#isStopped) await sleep(RESUME_PAUSE_MS);
+    }
+  }
+
+  /** Whether more may follow. */
+  #take({ type, payload }: Message): boolean {
+    if (type === 'ping' || type === 'pong') return true;
+    const { data, errors = type === 'error' ? payload : undefined } = (type === 'next' ? payload : {}) as {
+      data?: { lockChanges: Item } | null;
+      errors?: readonly { readonly extensions?: { readonly code?: unknown } }[];
+    };
+    if (errors !== undefined) {
+      if (!errors.every(({ extensions }) => extensions?.code === 'UNAVAILABLE')) this.faults.push(JSON.stringify(errors));
+      return false;
+    }
+    if (data == null) return false;
+    const item = data.lockChanges;
+    if (item.__typename === 'LockSnapshot') this.faults.push(`${item.reason} at ${item.revision} after ${this.revision}`);
+    else if (item.__typename === 'LockEvent') this.#learn(item);
+    else this.#logId ??= item.logId;
+    return true;
+  }
+
+  #learn(view: ChangeView): void {
+    const change = toChange(view);
+    if (change.revision <= this.revision) this.faults.push(`${change.revision} after ${this.revision}`);
+    this.changes.push(change);
+    this.arrivals.push(Date.now());
+  }
+}
