@@ -4,9 +4,13 @@ import { backUp } from './store/sqlite/backup.js';
 import { restore } from './store/sqlite/restore.js';
 import { UnusableDatabase } from './store/unusable-database.js';
 
-const USAGE = `Usage:
+const USAGE = `Usage, for SQLite:
   npm run backup -- FILE     write a consistent copy of the database to FILE, while the server runs
   npm run restore -- FILE    put the copy in FILE in the database's place, while no server runs
+
+Usage, for PostgreSQL, which has tools of its own to copy a database and put it back (pg_dump, pg_restore):
+  npm run restore            after a restore, or after a replica took over that may have lacked the newest changes: make
+                             fencing tokens go on above all earlier ones, and tell whoever watches
 
 The database is the one that DATABASE_URL names; file:./holdfast.db if it is not set.`;
 
@@ -27,19 +31,23 @@ async function main(args: readonly string[], databaseUrl: string): Promise<numbe
     console.log(USAGE);
     return 0;
   }
-  if ((command !== 'backup' && command !== 'restore') || file === undefined || more.length > 0) {
+  const isPostgresql = providerOf(databaseUrl) === 'postgresql';
+  if (isPostgresql && command === 'restore' && file === undefined) await runNewHistory(databaseUrl);
+  else if (!isPostgresql && command === 'backup' && file !== undefined && more.length === 0)
+    runBackup(sqlitePath(databaseUrl), file);
+  else if (!isPostgresql && command === 'restore' && file !== undefined && more.length === 0)
+    await runRestore(sqlitePath(databaseUrl), file);
+  else {
     console.error(USAGE);
     return EXIT_USAGE;
   }
-  if (providerOf(databaseUrl) === 'postgresql') {
-    console.error(
-      command === 'backup' ? 'Back up a PostgreSQL database with pg_dump' : 'Only an SQLite database can be restored with this',
-    );
-    return EXIT_FAILED;
-  }
-  if (command === 'backup') runBackup(sqlitePath(databaseUrl), file);
-  else await runRestore(sqlitePath(databaseUrl), file);
   return 0;
+}
+
+async function runNewHistory(databaseUrl: string): Promise<void> {
+  const { beginNewHistory } = await import('./store/postgresql/new-history.js');
+  const { revision, logId } = await beginNewHistory(databaseUrl);
+  console.log(`A new history begins: revision ${revision}, log ${logId}`);
 }
 
 function runBackup(databasePath: string, file: string): void {

@@ -26,6 +26,8 @@ export function openPool(databaseUrl: string, max: number, queryTimeoutMs: numbe
   const pool = new pg.Pool({ ...poolConfig(databaseUrl, max, queryTimeoutMs), types: typeParsers() });
   // An idle connection that breaks leaves the pool; whoever needs one next gets another.
   pool.on('error', () => undefined);
+  // One that breaks in somebody's hands fails what is asked of it. It says so, too, and the pool does not listen meanwhile.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

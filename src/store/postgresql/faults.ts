@@ -2,16 +2,29 @@ import pg from 'pg';
 import { StoreUnavailable } from '../lock-store.js';
 
 /**
- * Classes of SQLSTATE that blame the statement we sent, and nothing that could be different the next time: what was asked is
- * not supported (0A), bad data (22), a broken constraint (23), bad syntax or a missing table (42). The classes are those of
- * PostgreSQL's appendix "Error Codes". Everything else is the state of the server, of the connection or of other transactions.
+ * Classes of SQLSTATE that blame the statement we sent, and nothing that could be different the next time: bad data (22), a
+ * broken constraint (23), bad syntax or a missing table (42). The classes are those of PostgreSQL's appendix "Error Codes".
+ * Everything else is the state of the server, of the connection or of other transactions: also what is not supported (0A),
+ * which is what a standby says to a transaction that wants to write.
  */
-const OUR_FAULTS = ['0A', '22', '23', '42'];
+const OUR_FAULTS = ['22', '23', '42'];
+
+/** The session is over (08, 57P), or its transaction was given up for another one (40): begun anew it can succeed at once. */
+const PASSING = /^(?:08|40|57P|25P03$|25P04$)/;
+
+/** Errors of the language: no driver, and no network, fails with one. */
+const BUGS = [TypeError, RangeError, SyntaxError, ReferenceError];
 
 /** Whether the database, or the way to it, is at fault, rather than the statement it was given. */
 export function isOutage(error: unknown): boolean {
   // What has no SQLSTATE comes from the socket or from the driver: refused, reset, timed out.
-  return !(error instanceof pg.DatabaseError) || !OUR_FAULTS.includes((error.code ?? '').slice(0, 2));
+  if (!(error instanceof pg.DatabaseError)) return !BUGS.some((bug) => error instanceof bug);
+  return !OUR_FAULTS.includes((error.code ?? '').slice(0, 2));
+}
+
+/** Whether the fault ended with the connection or the transaction that had it: another one may not have it. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof pg.DatabaseError ? PASSING.test(error.code ?? '') : isOutage(error);
 }
 
 /** Names an outage as such; every other error stays what it is. */

@@ -7,11 +7,20 @@ import { EVENT_COLUMNS, LOCK_COLUMNS, type ClockRow } from '../rows.js';
 import { bigintArray, booleanArray, integerArray, textArray, textLiteral } from './literals.js';
 
 /**
- * An instance that freezes while it holds the lock is thrown out after this, and the others go on. That is also what they
- * wait for at the most, but for the turns of those before them: so they wait a little longer.
+ * An instance that freezes while it holds the lock is thrown out after this, and the others go on. Its second group may be
+ * the next in line, and freeze with it: the others wait for both, and for the turns of those before them. A decision of that
+ * age would have to be made anew in any case.
  */
-const IDLE_TIMEOUT_MS = 3000;
-const LOCK_TIMEOUT_MS = 4500;
+const IDLE_TIMEOUT_MS = 1500;
+export const LOCK_TIMEOUT_MS = 4500;
+
+/** The locks of so many resources fit into the buffers of a connection, whatever is written on them. */
+const FEW_RESOURCES = 4;
+/**
+ * The database waits for whoever does not take its answer, and an instance that is frozen never will. On Linux it can be told
+ * for how long; elsewhere that is not to be had.
+ */
+const ANSWER_TIMEOUT_MS = IDLE_TIMEOUT_MS;
 
 /** By which holdfast_advance says that the decision is too old. */
 export const TOO_LATE = 'HF001';
@@ -26,7 +35,9 @@ const EVENT = EVENT_COLUMNS.split(', ')
  * transaction, so that a pooler has nothing to lose. Its row is a {@link LockTaken}.
  */
 export function takeLock(lockTimeoutMs = LOCK_TIMEOUT_MS): string {
+  // A time that the database allows each statement is not meant for one that waits.
   return `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+    SET LOCAL statement_timeout = 0;
     SELECT * FROM holdfast_take_lock(${lockTimeoutMs}, ${IDLE_TIMEOUT_MS});`;
 }
 
@@ -38,7 +49,8 @@ export interface LockTaken extends ClockRow {
 }
 
 export function readLocksOf(resources: readonly string[]): string {
-  return `SELECT ${LOCK_COLUMNS} FROM holdfast_locks_of(${textArray(resources)});`;
+  const limit = resources.length > FEW_RESOURCES ? `SET LOCAL tcp_user_timeout = ${ANSWER_TIMEOUT_MS};` : '';
+  return `${limit} SELECT ${LOCK_COLUMNS} FROM holdfast_locks_of(${textArray(resources)});`;
 }
 
 /** The newest ACQUIRED event of each of these requests. */

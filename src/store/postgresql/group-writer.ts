@@ -9,9 +9,10 @@ import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
-import { isOutage, namedFault } from './faults.js';
+import { isOutage, isPassing, namedFault } from './faults.js';
 import {
   findStored,
+  LOCK_TIMEOUT_MS,
   readAcquisitions,
   readLastEventsOf,
   readLocksOf,
@@ -20,6 +21,11 @@ import {
   TOO_LATE,
   type LockTaken,
 } from './group-sql.js';
+
+/** A group whose connection breaks before this is tried on another one. */
+const REPEAT_WITHIN_MS = 2500;
+/** What is left of the wait for the lock then, at the least. */
+const SHORT_LOCK_TIMEOUT_MS = 1000;
 
 /** Within this an answer that was lost is found out. */
 const FIND_OUT_MS = 2000;
@@ -60,29 +66,36 @@ export class GroupWriter {
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
     const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
-      const decided = await this.#attempt(commands, attempt === MAX_DECISIONS);
+      const decided = await this.#attempt(commands, startedAt, attempt === MAX_DECISIONS);
       if (decided === null) continue;
       const { outcomes, events, logId } = decided;
       return { outcomes, events, logId, commitMs: performance.now() - startedAt };
     }
   }
 
-  /** Null: the decision came too late to be stored, and was not. */
-  async #attempt(commands: readonly Command[], isLast: boolean): Promise<Decided | null> {
+  /** Null: nothing was stored, and the next attempt may do better. */
+  async #attempt(commands: readonly Command[], startedAt: number, isLast: boolean): Promise<Decided | null> {
     const client = await this.#connect();
     let decided: Decided | null = null;
     try {
-      decided = await this.#decide(client, commands);
-      await store(client, decided, commands, isLast);
-      client.release();
-      return decided;
+      const waitedMs = performance.now() - startedAt;
+      decided = await this.#decide(client, commands, Math.max(LOCK_TIMEOUT_MS - Math.round(waitedMs), SHORT_LOCK_TIMEOUT_MS));
+      if (changesNothing(decided, commands)) void rollBack(client);
+      else await store(client, decided, isLast);
     } catch (error) {
+      if ((error as { code?: unknown }).code === TOO_LATE) {
+        await rollBack(client);
+        return null;
+      }
       client.release(true);
-      if ((error as { code?: unknown }).code === TOO_LATE) return null;
       if (!isOutage(error)) throw error;
-      if (decided === null) throw namedFault(error, 'The database did not take the group', false);
-      return await this.#findOut(decided, error);
+      const isStored = decided === null ? false : await this.#isStored(decided);
+      if (isStored === true) return decided;
+      const hasTime = !isLast && performance.now() - startedAt < REPEAT_WITHIN_MS;
+      if (isStored === false && hasTime && isPassing(error)) return null;
+      throw new StoreUnavailable('The database did not take or confirm the group', isStored, { cause: error });
     }
+    return decided;
   }
 
   async #connect(): Promise<pg.PoolClient> {
@@ -93,11 +106,11 @@ export class GroupWriter {
     }
   }
 
-  async #decide(client: pg.PoolClient, commands: readonly Command[]): Promise<Decided> {
+  async #decide(client: pg.PoolClient, commands: readonly Command[], lockTimeoutMs: number): Promise<Decided> {
     const resources = [...new Set(commands.map(({ resource }) => resource))];
     const { acquisitions } = retryLookups(commands, new Map());
     const results = await read(client, [
-      takeLock(),
+      takeLock(lockTimeoutMs),
       ...(resources.length === 0 ? [] : [readLocksOf(resources)]),
       ...(acquisitions.length === 0 ? [] : [readAcquisitions(acquisitions)]),
     ]);
@@ -119,16 +132,11 @@ export class GroupWriter {
     return { ...decision, logId, revision, now, readAt, transactionId };
   }
 
-  /** The answer to the commit was lost. What it would have been is in the log, once the transaction has ended. */
-  async #findOut(decided: Decided, cause: unknown): Promise<Decided> {
-    const [event] = decided.events;
+  /** The answer to the commit was lost. What it would have been is in the log, once the transaction has ended. Null: not found out. */
+  async #isStored({ events, transactionId }: Decided): Promise<boolean | null> {
+    const [event] = events;
     // Without an event there was nothing to be stored that a caller could ask for again.
-    const isStored = event === undefined ? false : await this.#isStored(event, decided.transactionId);
-    if (isStored === true) return decided;
-    throw new StoreUnavailable('The database did not confirm the group', isStored, { cause });
-  }
-
-  async #isStored(event: LockEvent, transactionId: string): Promise<boolean | null> {
+    if (event === undefined) return false;
     const deadline = performance.now() + FIND_OUT_MS;
     for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
       const answer = await Promise.race([this.#askWhetherStored(event, transactionId, left), sleep(left, null, { ref: false })]);
@@ -165,15 +173,26 @@ async function readReleases(
   return (events as EventRow[]).map(toEvent);
 }
 
-async function store(client: pg.PoolClient, decided: Decided, commands: readonly Command[], isLast: boolean): Promise<void> {
+/** A group without commands is there to write. */
+function changesNothing({ events }: Decided, commands: readonly Command[]): boolean {
+  return events.length === 0 && commands.length > 0;
+}
+
+async function store(client: pg.PoolClient, decided: Decided, isLast: boolean): Promise<void> {
   const { revision, now, readAt } = decided;
-  // A group without commands is there to write.
-  if (decided.events.length === 0 && commands.length > 0) {
-    await client.query('ROLLBACK');
-    return;
-  }
   const notAfter = isLast ? null : readAt + BigInt(DECISION_MAX_AGE_MS);
   await client.query(storeGroup({ decision: decided, revision, now, notAfter }));
+  client.release();
+}
+
+/** Nobody needs to wait for it: what was read under the lock stays true, whatever becomes of the connection. */
+async function rollBack(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('ROLLBACK');
+    client.release();
+  } catch {
+    client.release(true);
+  }
 }
 
 /** Sends the statements in one message, and returns the rows of those that are queries. */

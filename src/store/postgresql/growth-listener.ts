@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { connectionConfig } from './connections.js';
 
-/** The channel on which holdfast_store() tells every new revision. */
+/** The channel on which holdfast_advance() tells every new revision. */
 const CHANNEL = 'holdfast_log';
 
 /** How often the log is looked at though nobody told of a change: a notice can be lost, with the connection or by a pooler. */
@@ -17,18 +17,23 @@ const MAX_PAUSE_MS = 5000;
  * says only that there is something to read, so one that is lost or comes twice does no harm.
  */
 export class GrowthListener {
-  /** Null: it only polls. */
   readonly #databaseUrl: string | null;
   readonly #wake: (revision?: bigint) => void;
+  readonly #ownProcesses: ReadonlySet<number>;
   readonly #poll: NodeJS.Timeout;
   #client: pg.Client | null = null;
   #pauseMs = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(databaseUrl: string | null, wake: (revision?: bigint) => void) {
+  /**
+   * @param databaseUrl null: it only polls
+   * @param ownProcesses processes of the database whose notices are left out
+   */
+  constructor(databaseUrl: string | null, wake: (revision?: bigint) => void, ownProcesses: ReadonlySet<number>) {
     this.#databaseUrl = databaseUrl;
     this.#wake = wake;
+    this.#ownProcesses = ownProcesses;
     this.#poll = setInterval(() => {
       wake();
     }, POLL_MS).unref();
@@ -46,8 +51,8 @@ export class GrowthListener {
     if (this.#databaseUrl === null) return;
     const client = new pg.Client({ ...connectionConfig(this.#databaseUrl), query_timeout: PROBE_TIMEOUT_MS });
     this.#client = client;
-    client.on('notification', ({ payload }) => {
-      this.#wake(payload === undefined ? undefined : BigInt(payload));
+    client.on('notification', ({ processId, payload }) => {
+      if (!this.#ownProcesses.has(processId)) this.#wake(payload === undefined ? undefined : BigInt(payload));
     });
     // It always ends after an error, which is where a new one is made.
     client.on('error', () => undefined);

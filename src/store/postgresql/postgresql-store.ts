@@ -31,6 +31,8 @@ export class PostgresqlStore implements LockStore {
   readonly #listenUrl: string | null;
   readonly #retryWindowMs: number;
   readonly #writePool: pg.Pool;
+  /** The processes of the database that serve the write pool: what they notify of is known here. */
+  readonly #writeProcesses = new Set<number>();
   readonly #readPool: pg.Pool;
   readonly #reader: Reader;
   readonly #clock: DatabaseClock;
@@ -44,6 +46,8 @@ export class PostgresqlStore implements LockStore {
     this.#listenUrl = listenUrl;
     this.#retryWindowMs = retryWindowMs;
     this.#writePool = openPool(databaseUrl, WRITE_CONNECTIONS, WRITE_TIMEOUT_MS);
+    this.#writePool.on('connect', (client) => this.#writeProcesses.add(processOf(client)));
+    this.#writePool.on('remove', (client) => this.#writeProcesses.delete(processOf(client)));
     this.#readPool = openPool(databaseUrl, READ_CONNECTIONS, READ_TIMEOUT_MS);
     this.#reader = new Reader(this.#readPool, moment);
     const clock = new DatabaseClock(() => this.#reader.now());
@@ -92,7 +96,7 @@ export class PostgresqlStore implements LockStore {
   }
 
   onGrowth(wake: (revision?: bigint) => void): void {
-    this.#listener = new GrowthListener(this.#listenUrl, wake);
+    this.#listener = new GrowthListener(this.#listenUrl, wake, this.#writeProcesses);
   }
 
   close(): Promise<void> {
@@ -108,4 +112,9 @@ export class PostgresqlStore implements LockStore {
   #refuseIfClosed(): void {
     if (this.#closed !== null) throw new StoreUnavailable('The database was let go', false);
   }
+}
+
+/** The driver knows the number of the server's process that serves a connection; its types don't. */
+function processOf(client: pg.PoolClient): number {
+  return (client as unknown as { processID: number }).processID;
 }

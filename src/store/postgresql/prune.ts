@@ -37,7 +37,7 @@ async function prunableRevision(
 /** The groups wait for the last part alone: nobody else needs the events. */
 function deleteEvents(upTo: bigint): string {
   return `/* prune events */
-    BEGIN;
+    BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     DELETE FROM lock_events WHERE revision <= ${upTo};
     UPDATE lock_clock SET oldest_revision = greatest(oldest_revision, ${upTo}) WHERE id = 1;
     COMMIT;`;

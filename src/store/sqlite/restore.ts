@@ -3,22 +3,16 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { checkSqliteFile } from '../database-url.js';
 import { applyMigrations } from '../migrations.js';
+import { REVISION_JUMP, type NewHistory } from '../new-history.js';
 import { UnusableDatabase } from '../unusable-database.js';
 import { copyDatabase, flush, openHoldfast } from './backup.js';
-
-/** What is added to the newest revision: more than any database hands out between a backup and its restore. */
-const REVISION_JUMP = 1_000_000_000_000n;
 
 const SQLITE_HEADER = 'SQLite format 3\0';
 
 /** What SQLite keeps beside a database that is open, or was not closed. */
 const SIDE_FILES = ['-wal', '-shm'];
 
-export interface Restored {
-  /** The history begins anew: whoever watched the old one is told. */
-  readonly logId: string;
-  /** Every later fencing token is above it, and so above all earlier ones. */
-  readonly revision: bigint;
+export interface Restored extends NewHistory {
   /** The files of the replaced database under their new names. */
   readonly keptAside: readonly string[];
 }
@@ -136,7 +130,7 @@ function readClock(database: Database.Database): Clock | null {
 }
 
 /** Tokens and time go on above both databases; what lies before can't be watched any more. */
-function beginNewHistory(prepared: string, replaced: Clock | null): { logId: string; revision: bigint } {
+function beginNewHistory(prepared: string, replaced: Clock | null): NewHistory {
   const database = new Database(prepared);
   try {
     const restored = readClock(database);
@@ -148,7 +142,7 @@ function beginNewHistory(prepared: string, replaced: Clock | null): { logId: str
          RETURNING log_id AS logId, revision`,
       )
       .safeIntegers()
-      .get({ revision, at: larger(restored?.at, replaced?.at) }) as { logId: string; revision: bigint };
+      .get({ revision, at: larger(restored?.at, replaced?.at) }) as NewHistory;
   } finally {
     database.close();
   }
