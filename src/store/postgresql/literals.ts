@@ -1,17 +1,17 @@
-import pg from 'pg';
-
 /*
- * Values as literals: a whole group travels in one message of the simple protocol, in which there are no parameters. No
- * text can end its literal: the driver escapes it. Lists are the columns of rows, which the database reads in a third of
- * the time that it takes for rows of JSON.
+ * Values as literals: a whole group travels in one message of the simple protocol, in which there are no parameters. Lists
+ * are the columns of rows, which the database reads in a third of the time that it takes for rows of JSON.
  */
 
+/** No text can end its literal. (The driver's own function says the same, but takes half a second for a full group.) */
 export function textLiteral(text: string): string {
-  return pg.escapeLiteral(text);
+  const escaped = text.replace(/['\\]/g, '$&$&');
+  // Only so written, a backslash is the same whatever `standard_conforming_strings` says. The space keeps the E a word.
+  return escaped.includes('\\') ? ` E'${escaped}'` : `'${escaped}'`;
 }
 
 export function textArray(texts: readonly (string | null)[]): string {
-  return `${pg.escapeLiteral(`{${texts.map(textElement).join()}}`)}::text[]`;
+  return `${textLiteral(`{${texts.map(textElement).join()}}`)}::text[]`;
 }
 
 export function bigintArray(numbers: readonly (bigint | number)[]): string {
