@@ -1,0 +1,37 @@
+import { expect } from 'vitest';
+import { APPLICATION_NAME } from '../../../src/store/postgresql/connections.js';
+import { runSql } from '../../support/sql.js';
+
+const OURS = `application_name = '${APPLICATION_NAME}' AND datname = current_database()`;
+
+/** Between the two messages of a group: it holds the lock, and the database waits for the instance. */
+export const HOLDS_THE_LOCK = "state = 'idle in transaction'";
+export const WAITS_FOR_THE_LOCK = "wait_event_type = 'Lock'";
+export const IS_IDLE = "state = 'idle'";
+export const LISTENS = "query LIKE 'LISTEN%'";
+
+/** Waits until so many sessions of the service, at least, are in that state; their numbers. */
+export async function untilThereIs(databaseUrl: string, condition: string, count = 1): Promise<readonly bigint[]> {
+  let pids: bigint[] = [];
+  await expect
+    .poll(
+      async () => {
+        const rows = await runSql(databaseUrl, `SELECT pid FROM pg_stat_activity WHERE ${OURS} AND ${condition}`);
+        pids = rows.map(({ pid }) => pid as bigint);
+        return pids.length;
+      },
+      { interval: 10, timeout: 3_000, message: `sessions with ${condition}` },
+    )
+    .toBeGreaterThanOrEqual(count);
+  return pids;
+}
+
+/** Ends sessions of the service as an administrator does. */
+export async function terminate(databaseUrl: string, condition = 'true'): Promise<void> {
+  await runSql(databaseUrl, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${OURS} AND ${condition}`);
+}
+
+/** Cancels what sessions of the service are doing, as an administrator does. */
+export async function cancel(databaseUrl: string, condition: string): Promise<void> {
+  await runSql(databaseUrl, `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE ${OURS} AND ${condition}`);
+}
