@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServerProcess, type ServerProcess } from '../support/server-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -7,6 +8,9 @@ const RESTART_TIMEOUT_MS = 30_000;
 const RESTART_PAUSE_MS = 200;
 const READY_TIMEOUT_MS = 30_000;
 const READY_PAUSE_MS = 50;
+
+/** The message under which the service logs what it can't explain. */
+const INTERNAL_ERROR = '"internal error"';
 
 export interface InstanceOptions {
   readonly databaseUrl: string;
@@ -25,6 +29,7 @@ export class Instance {
   #server: ServerProcess;
   #mayEnd = false;
   #unexpectedEnd: string | null = null;
+  readonly #internalErrors: string[] = [];
 
   private constructor(name: string, networks: { database: TcpProxy; front: TcpProxy }, env: Environment, server: ServerProcess) {
     this.name = name;
@@ -51,6 +56,11 @@ export class Instance {
   /** Why its process ended, though nobody had asked it to; null: it never did. */
   get unexpectedEnd(): string | null {
     return this.#unexpectedEnd;
+  }
+
+  /** What its processes logged of faults that are the service's own. */
+  get internalErrors(): readonly string[] {
+    return this.#internalErrors;
   }
 
   freeze(): void {
@@ -111,6 +121,11 @@ export class Instance {
   }
 
   #guard(server: ServerProcess): void {
+    if (server.process.stdout !== null) {
+      createInterface(server.process.stdout).on('line', (line) => {
+        if (line.includes(INTERNAL_ERROR)) this.#internalErrors.push(line);
+      });
+    }
     void server.exited.then((how) => {
       if (server === this.#server && !this.#mayEnd) this.#unexpectedEnd = String(how);
     });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { GraphQLAnswerError } from '../support/http-client.js';
 import { WebSocketClient, type Message } from '../support/websocket-client.js';
 import type { Change } from './checker/history.js';
 import { toChange, WATCH_LOG, type ChangeView } from './log-view.js';
@@ -11,6 +12,11 @@ type Item =
   | ({ readonly __typename: 'LockEvent' } & ChangeView)
   | { readonly __typename: 'LockBookmark'; readonly logId: string; readonly revision: string }
   | { readonly __typename: 'LockSnapshot'; readonly logId: string; readonly revision: string; readonly reason: string };
+
+interface Payload {
+  readonly data?: { readonly lockChanges: Item } | null;
+  readonly errors?: readonly GraphQLAnswerError[];
+}
 
 /** What a client knows of the log that resumes its watch from its last revision whenever it breaks off. */
 export class LogWatcher {
@@ -75,14 +81,8 @@ export class LogWatcher {
   /** Whether more may follow. */
   #take({ type, payload }: Message): boolean {
     if (type === 'ping' || type === 'pong') return true;
-    const { data, errors = type === 'error' ? payload : undefined } = (type === 'next' ? payload : {}) as {
-      data?: { lockChanges: Item } | null;
-      errors?: readonly { readonly extensions?: { readonly code?: unknown } }[];
-    };
-    if (errors !== undefined) {
-      if (!errors.every(({ extensions }) => extensions?.code === 'UNAVAILABLE')) this.faults.push(JSON.stringify(errors));
-      return false;
-    }
+    const { data, errors } = (type === 'error' ? { errors: payload } : (payload ?? {})) as Payload;
+    if (errors?.every(({ extensions }) => extensions.code === 'UNAVAILABLE') === false) this.faults.push(JSON.stringify(errors));
     if (data == null) return false;
     const item = data.lockChanges;
     if (item.__typename === 'LockSnapshot') this.faults.push(`${item.reason} at ${item.revision} after ${this.revision}`);

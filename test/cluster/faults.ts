@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PostgresqlServerProcess } from '../support/postgresql/server-process.js';
+import type { Instance } from './instances.js';
+import { SeededRandom } from './random.js';
+
+const CLOCK_OFFSETS_MS = [0, 180_000, -180_000];
+
+const BETWEEN_FAULTS_MS = { least: 300, most: 2_500 };
+const BETWEEN_RESTARTS_OF_THE_DATABASE_MS = { least: 6_000, most: 20_000 };
+const DATABASE_DOWN_MS = { least: 0, most: 2_500 };
+
+type Fault = (instance: Instance, random: SeededRandom) => Promise<void>;
+
+/** What can happen to one instance. Each is over when it resolves. */
+const FAULTS: Readonly<Record<string, Fault>> = {
+  killed: async (instance, random) => {
+    await instance.end('SIGKILL');
+    await sleep(random.between(0, 1_500));
+    await instance.restart(random.anyOf(CLOCK_OFFSETS_MS));
+  },
+  terminated: async (instance, random) => {
+    await instance.end('SIGTERM');
+    await instance.restart(random.anyOf(CLOCK_OFFSETS_MS));
+  },
+  frozen: async (instance, random) => {
+    instance.freeze();
+    await sleep(random.between(200, 6_000));
+    instance.thaw();
+  },
+  'database stalled': async ({ database }, random) => {
+    database.stall();
+    await sleep(random.between(200, 6_000));
+    database.pass();
+  },
+  'database stalled in a message': async ({ database }, random) => {
+    database.stall({ direction: random.anyOf(['toServer', 'toClient']), afterBytes: random.integer(0, 3_000) });
+    await sleep(random.between(200, 6_000));
+    database.pass();
+  },
+  'database cut': async ({ database }) => {
+    database.cut();
+  },
+  'database cut in a message': async ({ database }, random) => {
+    database.stall({ direction: random.anyOf(['toServer', 'toClient']), afterBytes: random.integer(0, 3_000) });
+    await sleep(random.between(20, 300));
+    database.cut();
+    database.pass();
+  },
+  'database refused': async ({ database }, random) => {
+    database.refuse();
+    database.cut();
+    await sleep(random.between(200, 2_000));
+    database.pass();
+  },
+  'database slow': async ({ database }, random) => {
+    database.delay(random.between(5, 150));
+    await sleep(random.between(500, 3_000));
+    database.pass();
+  },
+  'clients cut': async ({ front }) => {
+    front.cut();
+  },
+  'answers lost': async ({ front }, random) => {
+    front.stall({ direction: 'toClient', afterBytes: random.integer(0, 2_000) });
+    await sleep(random.between(50, 1_000));
+    front.cut();
+    front.pass();
+  },
+  'clients stalled': async ({ front }, random) => {
+    front.stall();
+    await sleep(random.between(200, 3_000));
+    front.pass();
+  },
+};
+
+/** Things that go wrong, chosen by a seed: the same seed makes the same choices for each instance. */
+export class FaultSchedule {
+  /** How often each fault happened. */
+  readonly counts: Record<string, number> = {};
+  readonly #instances: readonly Instance[];
+  readonly #database: PostgresqlServerProcess;
+  readonly #seed: number;
+
+  constructor(instances: readonly Instance[], database: PostgresqlServerProcess, seed: number) {
+    this.#instances = instances;
+    this.#database = database;
+    this.#seed = seed;
+  }
+
+  /** Lets things go wrong for so long, then makes everything work again. */
+  async run(durationMs: number): Promise<void> {
+    const end = performance.now() + durationMs;
+    await Promise.all([
+      this.#harmDatabase(new SeededRandom(this.#seed), end),
+      ...this.#instances.map((instance, number) => this.#harm(instance, new SeededRandom(this.#seed + number + 1), end)),
+    ]);
+    for (const instance of this.#instances) instance.heal();
+    for (const instance of this.#instances) await instance.untilReady();
+  }
+
+  async #harm(instance: Instance, random: SeededRandom, end: number): Promise<void> {
+    while (await hasTime(random, BETWEEN_FAULTS_MS, end)) {
+      const name = random.anyOf(Object.keys(FAULTS));
+      this.#count(name);
+      await FAULTS[name]?.(instance, random);
+    }
+  }
+
+  async #harmDatabase(random: SeededRandom, end: number): Promise<void> {
+    while (await hasTime(random, BETWEEN_RESTARTS_OF_THE_DATABASE_MS, end)) {
+      const isCrash = random.chance(0.5);
+      this.#count(isCrash ? 'database server killed' : 'database server restarted');
+      await (isCrash ? this.#database.kill() : this.#database.stop());
+      await sleep(random.between(DATABASE_DOWN_MS.least, DATABASE_DOWN_MS.most));
+      await this.#database.start();
+    }
+  }
+
+  #count(name: string): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+  }
+}
+
+/** Whether the time is not over after a pause. */
+async function hasTime(random: SeededRandom, { least, most }: { least: number; most: number }, end: number): Promise<boolean> {
+  const pauseMs = random.between(least, most);
+  if (performance.now() + pauseMs >= end) return false;
+  await sleep(pauseMs);
+  return true;
+}

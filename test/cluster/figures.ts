@@ -1,0 +1,32 @@
+import type { ChaosResult } from './chaos.js';
+
+/** What a run was made of, as text. */
+export function figuresOf({ calls, log, watchers, faults }: ChaosResult): string {
+  const asked = tally(calls.map(({ question }) => question.kind));
+  const told = tally(calls.map(({ told }) => (told.kind === 'conflict' ? told.reason : told.kind)));
+  const changes = tally(log.map(({ type }) => type));
+  const latencies = calls.flatMap(({ span }) => (span.to === Infinity ? [] : [span.to - span.from])).sort((one, other) => one - other);
+  const quantile = (share: number) => Math.round(latencies[Math.floor(latencies.length * share)] ?? NaN);
+  const lines = [
+    `${calls.length} calls: ${show(asked)}`,
+    `told: ${show(told)}`,
+    `answered within ${quantile(0.5)} ms (half), ${quantile(0.99)} ms (99 of 100), ${quantile(1 - 1 / latencies.length)} ms (all)`,
+    `${log.length} changes: ${show(changes)}`,
+    `watches resumed: ${watchers.map(({ subscriptions }) => subscriptions - 1).join(', ')} times`,
+    `faults: ${show(faults)}`,
+  ];
+  return lines.join('\n');
+}
+
+function tally(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+function show(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}
