@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startTestApp } from '../support/app.js';
+import { startTestApp, startTestApps } from '../support/app.js';
 import { rounds, timeLimit } from '../support/rounds.js';
 import { lockOf } from './lock-api.js';
 import { Session } from './session.js';
@@ -16,9 +16,12 @@ function tokensOf({ items }: Watch): string[] {
   });
 }
 
-test('an acquire at any moment around the start of a watch is told by it', { timeout: timeLimit(20_000) }, async () => {
-  const { url } = await startTestApp();
-  const [watcher, worker] = [await Session.open(url), await Session.open(url)];
+test.each([
+  ['', 1],
+  [' of another instance', 2],
+])('an acquire at any moment around the start of a watch%s is told by it', { timeout: timeLimit(20_000) }, async (_, instances) => {
+  const apps = await startTestApps(instances);
+  const [watcher, worker] = [await Session.open(apps[0]?.url ?? ''), await Session.open(apps.at(-1)?.url ?? '')];
   let inSnapshot = 0;
   for (let round = 0; round < rounds(500); round++) {
     const resource = `r/${round}`;

@@ -157,6 +157,12 @@ export function httpApi(url: string): LockApi {
   return new LockApi((query, variables) => post(url, query, variables));
 }
 
+/** The API through several instances, which take turns with its operations. */
+export function alternating(apis: readonly LockApi[]): LockApi {
+  let turn = 0;
+  return new LockApi(async (query, variables) => ({ data: await apis[turn++ % apis.length]?.query(query, variables) }));
+}
+
 /** The lock of an answer that must have one. */
 export function lockOf(answer: Answer): LockView {
   if (answer.lock === undefined) throw new Error(`No lock in ${JSON.stringify(answer)}`);

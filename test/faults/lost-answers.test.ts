@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startTestApp } from '../support/app.js';
+import { startTestApp, startTestApps } from '../support/app.js';
 import { ManualTime } from '../support/manual-time.js';
 import { brief } from './log-checks.js';
 import { httpApi, lockOf, tokenOf } from './lock-api.js';
@@ -39,14 +39,17 @@ describe('an acquire that is sent again with its requestId', () => {
     expect((await api.events()).map(brief)).toEqual(['ACQUIRED r A', 'RENEWED r A']);
   });
 
-  test('many times at once acquires once, and all get the same answer', async () => {
-    const { url } = await startTestApp();
-    const sessions = await Promise.all(Array.from({ length: 4 }, () => Session.open(url)));
+  test.each([
+    ['', 1],
+    [' through two instances', 2],
+  ])('many times at once%s acquires once, and all get the same answer', async (_, instances) => {
+    const urls = (await startTestApps(instances)).map(({ url }) => url);
+    const sessions = await Promise.all([...urls, ...urls].map((url) => Session.open(url)));
     const acquires = sessions.flatMap(({ api }) => Array.from({ length: 10 }, () => api.acquire('r', 'A', REQUEST)));
     const answers = await Promise.all(acquires);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]?.__typename).toBe('LockAcquired');
-    expect((await httpApi(url).events()).map(brief)).toEqual(['ACQUIRED r A']);
+    expect((await sessions[0]?.api.events())?.map(brief)).toEqual(['ACQUIRED r A']);
   });
 
   test('after the lock was released, or has expired, does not take a new one', async () => {

@@ -1,26 +1,31 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { script } from '../locks/scripts.js';
-import { startTestApp } from '../support/app.js';
+import { startTestApps } from '../support/app.js';
 import { ManualTime } from '../support/manual-time.js';
 import { isSoak, rounds, timeLimit } from '../support/rounds.js';
 import { RETRY_WINDOW_MS } from '../locks/lock-model.js';
 import { expectAllInLog, expectLocksToFollowFromLog, expectNoContradiction } from './log-checks.js';
+import { alternating } from './lock-api.js';
 import { ScriptedClient } from './scripted-client.js';
 import { Session } from './session.js';
 
 /** What a shorter script that still fails may take to be found, too. */
 const TIME_MS = isSoak ? 600_000 : 15_000;
 
-test(
-  'any sequence of acquires, releases and renewals is answered, read and told as the simple model says',
+test.each([
+  ['', 1],
+  [', by two instances that take turns', 2],
+])(
+  'any sequence of acquires, releases and renewals is answered, read and told as the simple model says%s',
   { timeout: timeLimit(TIME_MS + 30_000) },
-  async () => {
+  async (_, instances) => {
     const time = new ManualTime();
     // The model forgets a request at that age; the service remembers it up to its window, that included.
-    const { url } = await startTestApp({ time, env: { RETRY_WINDOW_MS: String(RETRY_WINDOW_MS - 1) } });
-    const session = await Session.open(url);
-    const { api } = session;
+    const apps = await startTestApps(instances, { time, env: { RETRY_WINDOW_MS: String(RETRY_WINDOW_MS - 1) } });
+    const sessions = await Promise.all(apps.map(({ url }) => Session.open(url)));
+    const [session] = sessions as [Session];
+    const api = alternating(sessions.map((each) => each.api));
     let runs = 0;
 
     await fc.assert(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp } from '../support/app.js';
+import { startTestApps } from '../support/app.js';
 import { ManualTime } from '../support/manual-time.js';
 import { rounds, timeLimit } from '../support/rounds.js';
 import { brief } from './log-checks.js';
@@ -9,12 +9,10 @@ import { Session } from './session.js';
 const ROUNDS = rounds(200);
 const TAKERS_OF_A_SESSION = 25;
 
-/** One session to each of that many instances on one database, but two at the least. */
+/** Two sessions: to one instance, or to one each of two. */
 async function openSessions(instances: number, time: ManualTime): Promise<LockApi[]> {
-  const first = await startTestApp({ time });
-  const urls = [first.url];
-  while (urls.length < instances) urls.push((await startTestApp({ time, env: { DATABASE_URL: first.databaseUrl } })).url);
-  const sessions = await Promise.all([first.url, urls.at(-1) ?? first.url].map((url) => Session.open(url)));
+  const apps = await startTestApps(instances, { time });
+  const sessions = await Promise.all([apps[0], apps.at(-1)].map((app) => Session.open(app?.url ?? '')));
   return sessions.map(({ api }) => api);
 }
 

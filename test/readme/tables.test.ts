@@ -122,7 +122,7 @@ test('the paths of the table answer', async () => {
 test.each([
   ['engine/engine.ts', 'BOOKMARK_MS', 15_000, 'after every 15 quiet seconds'],
   ['store/sqlite/write-connection.ts', 'MAX_WAL_PAGES', 64_000, '16 to 250 MiB'],
-  ['store/sqlite/restore.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],
+  ['store/new-history.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],
 ])('%s has the %s that is told', (file, constant, value, told) => {
   expect(numberIn(file, constant)).toBe(value);
   expect(README).toContain(told);

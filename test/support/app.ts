@@ -55,6 +55,13 @@ export async function startTestApp({ env = {}, time }: TestAppOptions = {}): Pro
   return { url: app.url, origin, databaseUrl, logLines, metric, close };
 }
 
+/** Several instances of the service on one new database. */
+export async function startTestApps(instances: number, { env = {}, ...rest }: TestAppOptions = {}): Promise<TestApp[]> {
+  const databaseUrl = await createDatabase();
+  const start = () => startTestApp({ ...rest, env: { ...env, DATABASE_URL: databaseUrl } });
+  return Promise.all(Array.from({ length: instances }, start));
+}
+
 async function readMetric(origin: string, name: string): Promise<number> {
   const text = await (await fetch(`${origin}/metrics`, { headers: { connection: 'close' } })).text();
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
