@@ -15,6 +15,7 @@ describe('readConfig', () => {
   test('of an empty environment gives the defaults', () => {
     expect(readConfig({})).toEqual({
       databaseUrl: 'file:./holdfast.db',
+      listenUrl: 'file:./holdfast.db',
       host: '127.0.0.1',
       port: 4000,
       defaultTtlMs: 30_000,
@@ -64,27 +65,47 @@ describe('readConfig', () => {
     ]);
   });
 
-  test('of a PostgreSQL URL says that it does not work yet, and keeps the password to itself', () => {
-    const [problem, ...others] = problemsOf({ DATABASE_URL: 'postgresql://app:hunter2@db/locks' });
-    expect(others).toEqual([]);
-    expect(problem).toMatch(/^DATABASE_URL="postgresql:\/\/\*\*\*@db\/locks": PostgreSQL does not work yet in this version/);
+  test.each([
+    'file:/var/lib/holdfast.db',
+    'postgresql://app:hunter2@db.internal:5433/locks',
+    'postgres://app:p%40ss@db/locks?sslmode=require',
+    'postgresql://[::1]/locks',
+  ])('takes the database %s, and listens there', (url) => {
+    expect(readConfig({ DATABASE_URL: url })).toMatchObject({ databaseUrl: url, listenUrl: url });
+  });
+
+  test('listens where LISTEN_DATABASE_URL says, or not at all', () => {
+    const [pooled, direct] = ['postgresql://pooler/locks', 'postgresql://db/locks'];
+    const listenUrlFor = (value: string) => readConfig({ DATABASE_URL: pooled, LISTEN_DATABASE_URL: value }).listenUrl;
+    expect([direct, 'none', ''].map(listenUrlFor)).toEqual([direct, null, pooled]);
+  });
+
+  test.each(['holdfast.db', 'file:', 'mysql://db', 'file:a?mode=memory', 'postgresql:', 'postgresql://', 'postgresql:/db'])(
+    'refuses DATABASE_URL=%s',
+    (url) => {
+      expect(problemsOf({ DATABASE_URL: url })).toEqual([
+        `DATABASE_URL="${url}": must be file: and a path, as in file:./holdfast.db, or postgresql://user:password@host:port/database`,
+      ]);
+    },
+  );
+
+  test.each(['file:./holdfast.db', 'None', 'mysql://db'])('refuses LISTEN_DATABASE_URL=%s', (url) => {
+    expect(problemsOf({ LISTEN_DATABASE_URL: url })).toEqual([
+      `LISTEN_DATABASE_URL="${url}": must be postgresql://user:password@host:port/database, or none`,
+    ]);
   });
 
   test.each([
     ['postgres://u:pa/ss@h/db', 'postgres://***@h/db'],
-    ['postgres://u:pa@ss@h', 'postgres://***@h'],
-    ['postgres://pass@h', 'postgres://***@h'],
+    ['mysql://u:pa@ss@h', 'mysql://***@h'],
+    [' postgres://pass@h', '***@h'],
     ['postgres:u:pass@h', 'postgres:***@h'],
     ['pass\nword@h', '***@h'],
-    ['postgres://h/db?user=u&password=pass&ssl=on', 'postgres://h/db?user=u&password=***&ssl=on'],
-  ])('of the database %s shows no password', (url, shown) => {
-    expect(problemsOf({ DATABASE_URL: url })).toEqual([expect.stringContaining(`DATABASE_URL="${shown}": `)]);
-  });
-
-  test.each(['holdfast.db', 'file:', 'mysql://db', 'file:a?mode=memory'])('refuses DATABASE_URL=%s', (url) => {
-    expect(problemsOf({ DATABASE_URL: url })).toEqual([
-      `DATABASE_URL="${url}": must be file: and a path, as in file:./holdfast.db`,
-    ]);
+    ['mysql://h/db?user=u&password=pass&ssl=on', 'mysql://h/db?user=u&password=***&ssl=on'],
+  ])('refuses the database %s without showing its password', (url, shown) => {
+    for (const variable of ['DATABASE_URL', 'LISTEN_DATABASE_URL']) {
+      expect(problemsOf({ [variable]: url })).toEqual([expect.stringContaining(`${variable}="${shown}": `)]);
+    }
   });
 
   test.each(['0.0.0.0', '::', '10.0.0.7', 'locks.internal'])('refuses to listen on %s without ALLOW_ANONYMOUS', (host) => {
