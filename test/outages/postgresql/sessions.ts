@@ -10,20 +10,16 @@ export const WAITS_FOR_THE_LOCK = "wait_event_type = 'Lock'";
 export const IS_IDLE = "state = 'idle'";
 export const LISTENS = "query LIKE 'LISTEN%'";
 
-/** Waits until so many sessions of the service, at least, are in that state; their numbers. */
-export async function untilThereIs(databaseUrl: string, condition: string, count = 1): Promise<readonly bigint[]> {
-  let pids: bigint[] = [];
+/** How many sessions of the service are in that state. */
+export async function countSessions(databaseUrl: string, condition = 'true'): Promise<number> {
+  return (await runSql(databaseUrl, `SELECT pid FROM pg_stat_activity WHERE ${OURS} AND ${condition}`)).length;
+}
+
+/** Waits until so many sessions of the service, at least, are in that state. */
+export async function untilThereIs(databaseUrl: string, condition: string, count = 1): Promise<void> {
   await expect
-    .poll(
-      async () => {
-        const rows = await runSql(databaseUrl, `SELECT pid FROM pg_stat_activity WHERE ${OURS} AND ${condition}`);
-        pids = rows.map(({ pid }) => pid as bigint);
-        return pids.length;
-      },
-      { interval: 10, timeout: 3_000, message: `sessions with ${condition}` },
-    )
+    .poll(() => countSessions(databaseUrl, condition), { interval: 10, timeout: 3_000, message: `sessions with ${condition}` })
     .toBeGreaterThanOrEqual(count);
-  return pids;
 }
 
 /** Ends sessions of the service as an administrator does. */

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { acquire } from '../../support/commands.js';
+import { isSoak, timeLimit } from '../../support/rounds.js';
+import { answerTo } from './answers.js';
+import { firstMessageBytes } from './messages.js';
+import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
+import { acquisitionsOf, openQuietStore, openStoreBehindProxy } from './store.js';
+
+/** Within this an answer that was lost is found out, and a little more for the machine. */
+const FOUND_OUT_MS = 3_000;
+/** Long enough for all that was sent to be where it can get. */
+const QUIET_MS = 100;
+
+/** Between two cuts, at the most: a few groups, and the time to connect again. */
+const CUT_PAUSE_MS = 100;
+
+const CUTTING_MS = isSoak ? 300_000 : 3_000;
+
+const FIRST_MESSAGE = firstMessageBytes('job');
+
+/** A group that is decided, and whose second message, which stores and commits it, has not left yet. */
+async function decideGroup() {
+  const { store, proxy, databaseUrl } = await openStoreBehindProxy();
+  const observer = await openQuietStore(databaseUrl);
+  await answerTo(store, acquire('before', 'A'));
+  proxy.stall({ direction: 'toServer', afterBytes: FIRST_MESSAGE });
+  const answer = answerTo(store, acquire('job', 'A'));
+  await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
+  await sleep(QUIET_MS);
+  return { store, proxy, observer, answer };
+}
+
+describe('a group whose connection breaks', () => {
+  test('after its COMMIT arrived and before the answer came, is told the true outcome', async () => {
+    const { store, proxy, observer, answer } = await decideGroup();
+    proxy.stall({ direction: 'toClient' });
+    await expect.poll(() => acquisitionsOf(observer)).toEqual(['before A', 'job A']);
+    proxy.cut();
+    proxy.pass();
+    const cutAt = performance.now();
+    expect((await answer).answer).toBe('acquired');
+    expect(performance.now() - cutAt).toBeLessThan(FOUND_OUT_MS);
+    expect((await answerTo(store, acquire('next', 'A'))).answer).toBe('acquired');
+    expect(await acquisitionsOf(observer)).toEqual(['before A', 'job A', 'next A']);
+  });
+
+  test('before its COMMIT arrived, is stored by another one, once', async () => {
+    const { proxy, observer, answer } = await decideGroup();
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('acquired');
+    expect(await acquisitionsOf(observer)).toEqual(['before A', 'job A']);
+  });
+
+  test('before its COMMIT arrived, and that is found out late, is told that it was not applied', async () => {
+    const { store, proxy, observer, answer } = await decideGroup();
+    // The answer to the second message would come: the instance waits for it as long as it may.
+    proxy.stall();
+    await sleep(FOUND_OUT_MS);
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('unavailable, not applied');
+    expect(await acquisitionsOf(observer)).toEqual(['before A']);
+    expect((await answerTo(store, acquire('job', 'A'))).answer).toBe('acquired');
+  });
+
+  test('and can not ask whether it was stored, is told within two seconds that this is unknown', async () => {
+    const { store, proxy, observer, answer } = await decideGroup();
+    proxy.stall({ direction: 'toClient' });
+    await expect.poll(() => acquisitionsOf(observer)).toEqual(['before A', 'job A']);
+    proxy.refuse();
+    proxy.cut();
+    const cutAt = performance.now();
+    expect((await answer).answer).toBe('unavailable, perhaps applied');
+    expect(performance.now() - cutAt).toBeLessThan(FOUND_OUT_MS);
+    proxy.pass();
+    expect((await answerTo(store, acquire('job', 'B'))).answer).toBe('conflict');
+  });
+
+  test('and gets no answer to that question, is told within two seconds that this is unknown', async () => {
+    const { store, proxy, observer, answer } = await decideGroup();
+    proxy.stall({ direction: 'toClient' });
+    await expect.poll(() => acquisitionsOf(observer)).toEqual(['before A', 'job A']);
+    proxy.cut();
+    const cutAt = performance.now();
+    expect((await answer).answer).toBe('unavailable, perhaps applied');
+    expect(performance.now() - cutAt).toBeLessThan(FOUND_OUT_MS);
+    proxy.pass();
+    expect((await answerTo(store, acquire('job', 'B'))).answer).toBe('conflict');
+  });
+});
+
+test(
+  'groups whose connections are cut at any moment are each stored once or not at all, as they were told',
+  { timeout: timeLimit(20_000) },
+  async () => {
+    const { store, proxy, databaseUrl } = await openStoreBehindProxy();
+    const observer = await openQuietStore(databaseUrl);
+    const endsAt = performance.now() + CUTTING_MS;
+    const told = new Map<string, string>();
+    const work = async (worker: number): Promise<void> => {
+      for (let n = 0; performance.now() < endsAt; n++) {
+        const resource = `${worker}:${n}`;
+        told.set(`${resource} A`, (await answerTo(store, acquire(resource, 'A'))).answer);
+      }
+    };
+    const cut = async (): Promise<void> => {
+      while (performance.now() < endsAt) {
+        await sleep(Math.random() * CUT_PAUSE_MS);
+        proxy.cut();
+      }
+    };
+    await Promise.all([work(1), work(2), cut()]);
+    const acquisitions = await acquisitionsOf(observer);
+    const stored = new Set(acquisitions);
+    expect(acquisitions).toHaveLength(stored.size);
+    for (const [acquisition, answer] of told) {
+      if (answer !== 'unavailable, perhaps applied') expect(stored.has(acquisition), acquisition).toBe(answer === 'acquired');
+    }
+    expect(stored.size).toBeGreaterThan(20);
+  },
+);
