@@ -7,12 +7,26 @@ import { startInstances, type Instance } from './instances.js';
 import { Load } from './load.js';
 import { readLog } from './log-view.js';
 import { LogWatcher } from './log-watcher.js';
+import type { QuestionChoices } from './questions.js';
 import { Recorder } from './recorder.js';
 
-const CLIENTS = 12;
-const THINK_MS = 60;
-/** The longest TTL of the load, and what an expiry may take to be told. */
-const ALL_EXPIRED_MS = 3_000 + 1_000;
+const CLIENTS = 16;
+const THINK_MS = 50;
+
+const HOT_RESOURCES = 3;
+const COLD_RESOURCES = 200;
+const HOT_SHARE = 0.6;
+const TTL_MS = { least: 200, most: 3_000 };
+
+const CHOICES: QuestionChoices = {
+  owners: ['anna', 'ben', 'carl', 'dora'],
+  anyResource: (random) =>
+    random.chance(HOT_SHARE) ? `hot:${random.integer(1, HOT_RESOURCES)}` : `cold:${random.integer(1, COLD_RESOURCES)}`,
+  ttlMs: TTL_MS,
+};
+
+/** Every lock has expired by then, and the expiry is in the log. */
+const ALL_EXPIRED_MS = TTL_MS.most + 2_000;
 const CATCH_UP_MS = 15_000;
 
 export interface ChaosResult {
@@ -31,9 +45,9 @@ export async function runChaos(seed: number, durationMs: number): Promise<ChaosR
   const database = await startPostgresqlServer();
   const instances = await startInstances(['S1', 'S2', 'S3'], { databaseUrl: database.url });
   const urls = instances.map(({ url }) => url);
-  const watchers = urls.map((url) => new LogWatcher(url));
+  const watchers = urls.map((url) => new LogWatcher({ urls: [url] }));
   const recorder = new Recorder();
-  const load = new Load(recorder, { seed, clients: CLIENTS, thinkMs: THINK_MS, urls });
+  const load = new Load(recorder, { seed, clients: CLIENTS, choices: CHOICES, thinkMs: THINK_MS, urls });
   const schedule = new FaultSchedule(instances, database, seed);
   await schedule.run(durationMs);
   await load.stop();

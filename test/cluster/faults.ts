@@ -78,10 +78,11 @@ export class FaultSchedule {
   /** How often each fault happened. */
   readonly counts: Record<string, number> = {};
   readonly #instances: readonly Instance[];
-  readonly #database: PostgresqlServerProcess;
+  readonly #database: PostgresqlServerProcess | null;
   readonly #seed: number;
 
-  constructor(instances: readonly Instance[], database: PostgresqlServerProcess, seed: number) {
+  /** @param database is stopped and killed as well; null: it works all the time. */
+  constructor(instances: readonly Instance[], database: PostgresqlServerProcess | null, seed: number) {
     this.#instances = instances;
     this.#database = database;
     this.#seed = seed;
@@ -91,7 +92,7 @@ export class FaultSchedule {
   async run(durationMs: number): Promise<void> {
     const end = performance.now() + durationMs;
     await Promise.all([
-      this.#harmDatabase(new SeededRandom(this.#seed), end),
+      this.#database === null ? null : this.#harmDatabase(this.#database, new SeededRandom(this.#seed), end),
       ...this.#instances.map((instance, number) => this.#harm(instance, new SeededRandom(this.#seed + number + 1), end)),
     ]);
     for (const instance of this.#instances) instance.heal();
@@ -106,13 +107,13 @@ export class FaultSchedule {
     }
   }
 
-  async #harmDatabase(random: SeededRandom, end: number): Promise<void> {
+  async #harmDatabase(database: PostgresqlServerProcess, random: SeededRandom, end: number): Promise<void> {
     while (await hasTime(random, BETWEEN_RESTARTS_OF_THE_DATABASE_MS, end)) {
       const isCrash = random.chance(0.5);
       this.#count(isCrash ? 'database server killed' : 'database server restarted');
-      await (isCrash ? this.#database.kill() : this.#database.stop());
+      await (isCrash ? database.kill() : database.stop());
       await sleep(random.between(DATABASE_DOWN_MS.least, DATABASE_DOWN_MS.most));
-      await this.#database.start();
+      await database.start();
     }
   }
 

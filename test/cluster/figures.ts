@@ -5,7 +5,9 @@ export function figuresOf({ calls, log, watchers, faults }: ChaosResult): string
   const asked = tally(calls.map(({ question }) => question.kind));
   const told = tally(calls.map(({ told }) => (told.kind === 'conflict' ? told.reason : told.kind)));
   const changes = tally(log.map(({ type }) => type));
-  const latencies = calls.flatMap(({ span }) => (span.to === Infinity ? [] : [span.to - span.from])).sort((one, other) => one - other);
+  const latencies = calls
+    .flatMap(({ span }) => (span.to === Infinity ? [] : [span.to - span.from]))
+    .sort((one, other) => one - other);
   const quantile = (share: number) => Math.round(latencies[Math.floor(latencies.length * share)] ?? NaN);
   const lines = [
     `${calls.length} calls: ${show(asked)}`,

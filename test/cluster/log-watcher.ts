@@ -5,7 +5,7 @@ import type { Change } from './checker/history.js';
 import { toChange, WATCH_LOG, type ChangeView } from './log-view.js';
 
 const HANDSHAKE_TIMEOUT_MS = 3_000;
-const RESUME_PAUSE_MS = 100;
+const RESUME_AFTER_MS = 100;
 const POLL_MS = 20;
 
 type Item =
@@ -18,6 +18,12 @@ interface Payload {
   readonly errors?: readonly GraphQLAnswerError[];
 }
 
+export interface LogWatcherOptions {
+  /** Of instances; each subscription goes to the next of them. */
+  readonly urls: readonly string[];
+  readonly resumeAfterMs?: number;
+}
+
 /** What a client knows of the log that resumes its watch from its last revision whenever it breaks off. */
 export class LogWatcher {
   readonly changes: Change[] = [];
@@ -27,15 +33,15 @@ export class LogWatcher {
   readonly faults: string[] = [];
   /** How often it has subscribed. */
   subscriptions = 0;
-  readonly #url: string;
+  readonly #options: LogWatcherOptions;
   #logId: string | null = null;
   #client: WebSocketClient | null = null;
   #isStopped = false;
   readonly #ended: Promise<void>;
 
   /** It begins with the first change that there ever was. */
-  constructor(url: string) {
-    this.#url = url;
+  constructor(options: LogWatcherOptions) {
+    this.#options = options;
     this.#ended = this.#watch();
   }
 
@@ -64,18 +70,24 @@ export class LogWatcher {
   }
 
   async #watch(): Promise<void> {
+    const { urls, resumeAfterMs = RESUME_AFTER_MS } = this.#options;
     while (!this.#isStopped) {
-      try {
-        this.#client = await WebSocketClient.open(this.#url, { handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
-        this.subscriptions++;
-        this.#client.subscribe('watch', WATCH_LOG, { after: String(this.revision), logId: this.#logId });
-        for await (const message of this.#client) if (!this.#take(message)) break;
-      } catch {
-        // The server can't be reached at the moment.
-      }
+      await this.#watchUntilCut(urls[this.subscriptions % urls.length] as string);
       this.cut();
-      if (!this.#isStopped) await sleep(RESUME_PAUSE_MS);
+      await sleep(resumeAfterMs);
     }
+  }
+
+  async #watchUntilCut(url: string): Promise<void> {
+    try {
+      this.#client = await WebSocketClient.open(url, { handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+    } catch {
+      // The server can't be reached at the moment.
+      return;
+    }
+    this.subscriptions++;
+    this.#client.subscribe('watch', WATCH_LOG, { after: String(this.revision), logId: this.#logId });
+    for await (const message of this.#client) if (!this.#take(message)) break;
   }
 
   /** Whether more may follow. */

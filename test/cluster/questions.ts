@@ -60,7 +60,9 @@ export class Questions {
     if (latest === undefined) return { resource: anyResource, owner, fencingToken: null };
     const { resource, lock } = this.#random.chance(0.7) ? latest : this.#random.anyOf(this.#seen);
     const fencingToken = this.#random.chance(0.7) ? lock.fencingToken : null;
-    return this.#random.chance(0.8) ? { resource, owner: lock.owner, fencingToken } : { resource: anyResource, owner, fencingToken };
+    return this.#random.chance(0.8)
+      ? { resource, owner: lock.owner, fencingToken }
+      : { resource: anyResource, owner, fencingToken };
   }
 
   #anyTtlMs(): number {

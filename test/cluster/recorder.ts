@@ -1,6 +1,7 @@
-import { ApiError, LockApi, type Answer, type LockView, type Reply } from '../faults/lock-api.js';
+import { ApiError, LockApi, type Answer, type LockView } from '../faults/lock-api.js';
 import type { Call, LockSeen, Question, Told } from './checker/history.js';
 import type { ConflictReason } from '../../src/locks/outcomes.js';
+import { NoAnswer, send } from './send.js';
 
 /** Keeps what every client asked and was told, and when. */
 export class Recorder {
@@ -34,28 +35,6 @@ export class Recorder {
       return code === 'UNAVAILABLE' && applied === false ? { kind: 'not-done' } : { kind: 'unknown' };
     }
   }
-}
-
-/** The connection broke, or the answer took too long. */
-class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
-}
-
-/** @throws NoAnswer */
-async function send(url: string, query: string, variables: object, timeoutMs: number): Promise<Reply> {
-  let text: string;
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables }),
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    text = await response.text();
-  } catch (error) {
-    throw new NoAnswer('No whole answer came', { cause: error });
-  }
-  return JSON.parse(text) as Reply;
 }
 
 async function put(api: LockApi, question: Question): Promise<Told> {

@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+
 /**
  * Loaded into a Node process before anything else, it makes that process believe in a wall clock that is wrong by
  * SHIFTED_CLOCK_MS. Clocks that only measure go on as they were.

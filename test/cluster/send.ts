@@ -1,0 +1,32 @@
+import { ApiError, type Reply } from '../faults/lock-api.js';
+
+/** The connection broke, or the answer took too long. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
+/**
+ * Sends an operation over HTTP.
+ *
+ * @throws NoAnswer where no whole answer came in time: whether it was carried out is unknown.
+ */
+export async function send(url: string, query: string, variables: object, timeoutMs: number): Promise<Reply> {
+  let text: string;
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    text = await response.text();
+  } catch (error) {
+    throw new NoAnswer('No whole answer came', { cause: error });
+  }
+  return JSON.parse(text) as Reply;
+}
+
+/** Whether it is worth sending again: there was no answer, or one that says no more than that. */
+export function isNoAnswer(error: unknown): boolean {
+  return error instanceof NoAnswer || (error instanceof ApiError && error.extensions['code'] === 'UNAVAILABLE');
+}
