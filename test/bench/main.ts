@@ -1,9 +1,16 @@
 import { benchDurability, commitGroups } from './durability.js';
 import { benchHeldLocks } from './held-locks.js';
+import { benchPostgresql } from './postgresql.js';
 import { benchTransports } from './transports.js';
 import { benchWriter } from './writer.js';
 
-const BENCHES = { writer: benchWriter, transports: benchTransports, 'held-locks': benchHeldLocks, durability: benchDurability };
+const BENCHES = {
+  writer: benchWriter,
+  transports: benchTransports,
+  'held-locks': benchHeldLocks,
+  durability: benchDurability,
+  postgresql: benchPostgresql,
+};
 
 const [first, file] = process.argv.slice(2);
 if (first === 'durability' && file !== undefined) {
