@@ -7,9 +7,6 @@ import type { EngineObserver } from './observer.js';
 const MAX_GROUP_COMMANDS = 1000;
 /** Commands that wait, at the most. Beyond that a refusal at once is worth more than an answer in minutes. */
 const MAX_WAITING_COMMANDS = 100_000;
-/** Groups handed to the store at once: the second is there when the first is done, so that the disk never waits for us. */
-const MAX_GROUPS_UNDER_WAY = 2;
-
 interface Submission {
   readonly command: Command;
   readonly resolve: (outcome: Outcome) => void;
@@ -71,7 +68,7 @@ export class Writer {
    * wait; else of all sockets that are to be read.
    */
   #scheduleFlush(): void {
-    if (this.#flushIsScheduled || this.#groupsUnderWay === MAX_GROUPS_UNDER_WAY) return;
+    if (this.#flushIsScheduled || this.#groupsUnderWay === this.#store.groupsAtOnce) return;
     this.#flushIsScheduled = true;
     const flush = () => {
       this.#flushIsScheduled = false;
@@ -82,7 +79,7 @@ export class Writer {
   }
 
   #flush(): void {
-    while (this.#queue.length > 0 && this.#groupsUnderWay < MAX_GROUPS_UNDER_WAY) {
+    while (this.#queue.length > 0 && this.#groupsUnderWay < this.#store.groupsAtOnce) {
       this.#groupsUnderWay++;
       void this.#commit(this.#queue.splice(0, MAX_GROUP_COMMANDS)).finally(() => {
         this.#groupsUnderWay--;

@@ -49,6 +49,9 @@ export interface RetentionPolicy {
  * error only for a fault of ours.
  */
 export interface LockStore {
+  /** How many groups to hand over at once, for the most throughput: with a second one it never waits for its caller. */
+  readonly groupsAtOnce: number;
+
   /**
    * Decides and stores the commands in one transaction, durably: when it resolves, nothing of it can be lost. Groups
    * are serial over all instances of the database. After a rejection that is not {@link StoreUnavailable} nothing was stored.

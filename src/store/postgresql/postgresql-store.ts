@@ -10,7 +10,7 @@ import { momentSql } from './moments.js';
 import { pruneStep } from './prune.js';
 import { Reader } from './reader.js';
 
-/** Two groups, and one step of pruning. */
+/** One group, one step of pruning, and to find out what became of a group. */
 const WRITE_CONNECTIONS = 3;
 const READ_CONNECTIONS = 3;
 
@@ -28,6 +28,8 @@ export interface PostgresqlStoreOptions {
 
 /** Locks in a PostgreSQL database, which any number of instances may share. Its schema must be up to date. */
 export class PostgresqlStore implements LockStore {
+  /** A second one would take the lock as a group of its own, though its commands could have joined a larger one. */
+  readonly groupsAtOnce = 1;
   readonly #listenUrl: string | null;
   readonly #retryWindowMs: number;
   readonly #writePool: pg.Pool;

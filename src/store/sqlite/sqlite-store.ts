@@ -31,6 +31,7 @@ export interface SqliteStoreOptions {
  * that whatever else waits has its turn in between.
  */
 export class SqliteStore implements LockStore {
+  readonly groupsAtOnce = 2;
   readonly #file: string;
   readonly #opened: number;
   readonly #clock: SharedClock;
