@@ -1,121 +1,73 @@
-import { cpSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { MIGRATIONS_ROOT } from '../../src/store/migrations/migration-folders.js';
 import { applyMigrations } from '../../src/store/migrations.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { createDatabase, createEmptyDatabase, provider } from '../support/database.js';
+import { ALL_MIGRATIONS, withMigration } from '../support/migrations.js';
+import { runSql, type Row } from '../support/sql.js';
 
-const INIT = '20261129160000_init';
+const clockOf = (url: string) => runSql(url, 'SELECT id, revision, oldest_revision, at FROM lock_clock');
 
-interface Place {
-  readonly path: string;
-  readonly url: string;
+async function logIdOf(url: string): Promise<string> {
+  const [row] = await runSql(url, 'SELECT log_id FROM lock_clock');
+  return String(row?.['log_id']);
 }
 
-function place(): Place {
-  const path = join(temporaryDirectory(), 'holdfast.db');
-  return { path, url: `file:${path}` };
+const TABLES = {
+  sqlite: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`,
+  postgresql: `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY name`,
+};
+
+async function tablesOf(url: string): Promise<string[]> {
+  return (await runSql(url, TABLES[provider])).map(({ name }) => String(name));
 }
 
-async function migrated(): Promise<Place> {
-  const database = place();
-  await applyMigrations(database.url);
-  return database;
+/** Everything that a start could change. */
+async function stateOf(url: string): Promise<readonly [string[], Row[], Row[]]> {
+  return [await tablesOf(url), await runSql(url, 'SELECT * FROM _prisma_migrations'), await clockOf(url)];
 }
 
-/** Runs the statements on a connection of its own. */
-function change(path: string, sql: string): void {
-  const database = new Database(path);
-  database.exec(sql);
-  database.close();
-}
-
-function read(path: string, sql: string): unknown[] {
-  const database = new Database(path, { fileMustExist: true });
-  try {
-    return database.prepare(sql).safeIntegers().all();
-  } finally {
-    database.close();
-  }
-}
-
-const clockOf = (path: string) => read(path, 'SELECT id, revision, oldest_revision, at FROM lock_clock');
-const logIdOf = (path: string) => read(path, 'SELECT log_id FROM lock_clock')[0] as { log_id: string };
-const tablesOf = (path: string) =>
-  read(path, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`).map(
-    (row) => (row as { name: string }).name,
-  );
-
-/** The migrations as they are, and one more of SQLite's. */
-function withMigration(name: string, sql: string): string {
-  const root = temporaryDirectory();
-  cpSync(MIGRATIONS_ROOT, root, { recursive: true });
-  const folder = join(root, 'sqlite/migrations', name);
-  mkdirSync(folder);
-  writeFileSync(join(folder, 'migration.sql'), sql);
-  return root;
-}
-
-describe('a start without a database', () => {
+describe('a start on an empty database', () => {
   test('creates the tables, and a log that begins at revision 0', async () => {
-    const { path, url } = place();
-    expect(await applyMigrations(url)).toEqual([INIT]);
-    expect(tablesOf(path)).toEqual(['_prisma_migrations', 'distributed_locks', 'lock_clock', 'lock_events']);
-    expect(clockOf(path)).toEqual([{ id: 1n, revision: 0n, oldest_revision: 0n, at: 0n }]);
+    const url = await createEmptyDatabase();
+    expect(await applyMigrations(url)).toEqual(ALL_MIGRATIONS);
+    expect(await tablesOf(url)).toEqual(['_prisma_migrations', 'distributed_locks', 'lock_clock', 'lock_events']);
+    expect(await clockOf(url)).toEqual([{ id: 1n, revision: 0n, oldest_revision: 0n, at: 0n }]);
   });
 
   test('gives each database a log of its own', async () => {
-    const [one, other] = [await migrated(), await migrated()];
-    expect(logIdOf(one.path).log_id).toMatch(/^[0-9a-f]{32}$/);
-    expect(logIdOf(one.path)).not.toEqual(logIdOf(other.path));
-  });
-
-  test('leaves a database that writes ahead, in one file', async () => {
-    const { path } = await migrated();
-    expect(read(path, 'PRAGMA journal_mode')).toEqual([{ journal_mode: 'wal' }]);
+    const urls = [await createEmptyDatabase(), await createEmptyDatabase()];
+    for (const url of urls) await applyMigrations(url);
+    const [one, other] = await Promise.all(urls.map(logIdOf));
+    expect(one).toMatch(/^[0-9a-f]{32}$/);
+    expect(other).not.toBe(one);
   });
 });
 
-describe('a start on a database that is up to date', () => {
-  test('applies nothing, and changes no byte', async () => {
-    const { path, url } = await migrated();
-    const before = readFileSync(path);
-    expect(await applyMigrations(url)).toEqual([]);
-    expect(readFileSync(path).equals(before)).toBe(true);
-  });
-
-  test('does not wait for a writer that is in the middle of a transaction', async () => {
-    const { path, url } = await migrated();
-    const writer = new Database(path);
-    writer.exec('BEGIN IMMEDIATE; UPDATE lock_clock SET at = 1');
-    expect(await applyMigrations(url)).toEqual([]);
-    writer.close();
-  });
+test('a start on a database that is up to date applies nothing, and changes nothing', async () => {
+  const url = await createDatabase();
+  const before = await stateOf(url);
+  expect(await applyMigrations(url)).toEqual([]);
+  expect(await stateOf(url)).toEqual(before);
 });
 
 describe('a start on a database that lacks a migration', () => {
-  test('applies that one alone, while another instance goes on reading', async () => {
-    const { path, url } = await migrated();
-    const reader = new Database(path);
-    reader.exec('BEGIN; SELECT * FROM lock_clock');
-    const root = withMigration('20270101000000_more', 'BEGIN;\nCREATE TABLE more (id INTEGER);\nCOMMIT;\n');
+  test('applies that one alone', async () => {
+    const url = await createDatabase();
+    const root = withMigration('20270101000000_more', 'CREATE TABLE more (id INTEGER)');
     expect(await applyMigrations(url, root)).toEqual(['20270101000000_more']);
-    expect(reader.prepare('SELECT count(*) FROM lock_clock').pluck().get()).toBe(1);
-    reader.close();
-    expect(tablesOf(path)).toContain('more');
+    expect(await tablesOf(url)).toContain('more');
   });
 
   test('whose script fails refuses in one line, and leaves the database as it was', async () => {
-    const { path, url } = await migrated();
-    const before = readFileSync(path);
-    const root = withMigration('20270101000000_bad', 'BEGIN;\nCREATE TABLE half (id INTEGER);\nCREATE TABLE (;\nCOMMIT;\n');
+    const url = await createDatabase();
+    const before = await stateOf(url);
+    const reason = { sqlite: 'near "(": syntax error', postgresql: 'syntax error at or near "("' }[provider];
+    const root = withMigration('20270101000000_bad', 'CREATE TABLE half (id INTEGER); CREATE TABLE (');
     await expect(applyMigrations(url, root)).rejects.toMatchObject({
       name: 'UnusableDatabase',
       reason: 'MIGRATION_FAILED',
-      message: 'The schema could not be brought up to date, and is as it was: near "(": syntax error',
+      message: `The schema could not be brought up to date, and is as it was: ${reason}`,
     });
-    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(await stateOf(url)).toEqual(before);
     expect(await applyMigrations(url)).toEqual([]);
   });
 });
@@ -124,93 +76,62 @@ describe('a start on a database of a newer version', () => {
   const NEWER = `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
     VALUES ('1', '', current_timestamp, '29990101000000_newer', current_timestamp, 1)`;
 
-  test('refuses with the name of what it does not know, and leaves the file as it is', async () => {
-    const { path, url } = await migrated();
-    change(path, NEWER);
-    const before = readFileSync(path);
+  test('refuses with the name of what it does not know, and changes nothing', async () => {
+    const url = await createDatabase();
+    await runSql(url, NEWER);
+    const before = await stateOf(url);
     await expect(applyMigrations(url)).rejects.toMatchObject({
       reason: 'NEWER',
       message: 'The database was changed by a newer version of Holdfast (29990101000000_newer): use that version',
     });
-    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(await stateOf(url)).toEqual(before);
   });
 
   test('goes on where the newer version rolled its change back', async () => {
-    const { path, url } = await migrated();
-    change(path, `${NEWER}; UPDATE _prisma_migrations SET rolled_back_at = current_timestamp WHERE id = '1'`);
+    const url = await createDatabase();
+    await runSql(url, NEWER);
+    await runSql(url, `UPDATE _prisma_migrations SET rolled_back_at = current_timestamp WHERE id = '1'`);
     expect(await applyMigrations(url)).toEqual([]);
   });
 });
 
-describe('a start after a migration that was not finished', () => {
-  const attempts = (path: string) =>
-    read(path, 'SELECT finished_at IS NOT NULL AS finished, rolled_back_at IS NOT NULL AS rolled_back FROM _prisma_migrations');
-  const repaired = [
-    { finished: 0n, rolled_back: 1n },
-    { finished: 1n, rolled_back: 0n },
-  ];
+describe('a start after migrations that were not finished', () => {
   const UNFINISHED = 'UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0';
 
-  test('before its script repeats it', async () => {
-    const { path, url } = await migrated();
-    change(path, `${UNFINISHED}; DROP TABLE distributed_locks; DROP TABLE lock_events; DROP TABLE lock_clock`);
-    expect(await applyMigrations(url)).toEqual([INIT]);
-    expect(attempts(path)).toEqual(repaired);
-    expect(clockOf(path)).toHaveLength(1);
+  async function expectRepaired(url: string): Promise<void> {
+    const counts = await runSql(
+      url,
+      'SELECT count(finished_at) AS finished, count(rolled_back_at) AS undone FROM _prisma_migrations',
+    );
+    const all = BigInt(ALL_MIGRATIONS.length);
+    expect(counts).toEqual([{ finished: all, undone: all }]);
+    expect(await applyMigrations(url)).toEqual([]);
+  }
+
+  test('before their scripts repeats them', async () => {
+    const url = await createDatabase();
+    await runSql(url, UNFINISHED);
+    // What depends on a table of PostgreSQL keeps it from being dropped.
+    const cascade = provider === 'sqlite' ? '' : 'CASCADE';
+    for (const table of ['distributed_locks', 'lock_events', 'lock_clock']) await runSql(url, `DROP TABLE ${table} ${cascade}`);
+    expect(await applyMigrations(url)).toEqual(ALL_MIGRATIONS);
+    expect(await clockOf(url)).toHaveLength(1);
+    await expectRepaired(url);
   });
 
-  test('after its script keeps what it finds', async () => {
-    const { path, url } = await migrated();
-    change(path, `${UNFINISHED}; UPDATE lock_clock SET revision = 7`);
-    expect(await applyMigrations(url)).toEqual([INIT]);
-    expect(attempts(path)).toEqual(repaired);
-    expect(clockOf(path)).toMatchObject([{ revision: 7n }]);
-    expect(await applyMigrations(url)).toEqual([]);
+  test('after their scripts keeps what it finds', async () => {
+    const url = await createDatabase();
+    await runSql(url, UNFINISHED);
+    await runSql(url, 'UPDATE lock_clock SET revision = 7');
+    expect(await applyMigrations(url)).toEqual(ALL_MIGRATIONS);
+    expect(await clockOf(url)).toMatchObject([{ revision: 7n }]);
+    await expectRepaired(url);
   });
 });
 
-describe('a start on what can be no database of ours', () => {
-  test('refuses tables of something else, and adds none', async () => {
-    const { path, url } = place();
-    change(path, 'CREATE TABLE customers (id INTEGER)');
-    await expect(applyMigrations(url)).rejects.toMatchObject({ reason: 'FOREIGN' });
-    expect(tablesOf(path)).toEqual(['customers']);
-  });
-
-  test('refuses a file that is not SQLite’s', async () => {
-    const { path, url } = place();
-    writeFileSync(path, 'The quick brown fox jumps over the lazy dog. '.repeat(20));
-    await expect(applyMigrations(url)).rejects.toMatchObject({
-      reason: 'FOREIGN',
-      message: `The file ${path} is not a SQLite database`,
-    });
-  });
-
-  test('refuses a file that is damaged, in one line', async () => {
-    const { path, url } = await migrated();
-    truncateSync(path, 6000);
-    await expect(applyMigrations(url)).rejects.toMatchObject({
-      reason: 'INACCESSIBLE',
-      message: "The database can't be used: database disk image is malformed",
-    });
-  });
-
-  test('refuses a directory that does not exist, by its name', async () => {
-    const directory = join(temporaryDirectory(), 'missing');
-    await expect(applyMigrations(`file:${directory}/holdfast.db`)).rejects.toMatchObject({
-      reason: 'INACCESSIBLE',
-      message: `The database ${directory}/holdfast.db can't be opened: there is no directory ${directory}`,
-    });
-  });
-
-  test('refuses a path that is a directory', async () => {
-    await expect(applyMigrations(`file:${temporaryDirectory()}`)).rejects.toThrow('it is not a file');
-  });
-
-  test.each(['mysql://host/db', 'file:', 'file::memory:', 'file:a.db?mode=ro', 'file://elsewhere/a.db'])(
-    'refuses the URL %s',
-    async (url) => {
-      await expect(applyMigrations(url)).rejects.toMatchObject({ name: 'UnusableDatabase', reason: 'INACCESSIBLE' });
-    },
-  );
+test('a start on the tables of something else refuses, and adds none', async () => {
+  const url = await createEmptyDatabase();
+  await runSql(url, 'CREATE TABLE customers (id INTEGER)');
+  await expect(applyMigrations(url)).rejects.toMatchObject({ reason: 'FOREIGN' });
+  expect(await tablesOf(url)).toEqual(['customers']);
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { applyMigrations } from '../../src/store/migrations.js';
 import type { DatabaseProvider } from '../../src/store/database-url.js';
-import { createMigratedPostgresqlDatabase } from './postgresql.js';
+import { createMigratedPostgresqlDatabase, createPostgresqlDatabase } from './postgresql.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
 declare module 'vitest' {
@@ -17,7 +17,12 @@ export const provider = inject('database');
 /** The URL of a new database of that kind, with its schema up to date. It is gone when the test is over. */
 export async function createDatabase(): Promise<string> {
   if (provider === 'postgresql') return createMigratedPostgresqlDatabase();
-  const url = `file:${join(temporaryDirectory(), 'holdfast.db')}`;
+  const url = await createEmptyDatabase();
   await applyMigrations(url);
   return url;
+}
+
+/** The same without any table; of SQLite's there is not even a file. */
+export async function createEmptyDatabase(): Promise<string> {
+  return provider === 'postgresql' ? createPostgresqlDatabase() : `file:${join(temporaryDirectory(), 'holdfast.db')}`;
 }

@@ -11,7 +11,7 @@ type Value = bigint | number | string;
 /** Runs one statement as somebody else than the service does; its values are called `$1`, `$2` and so on. */
 export async function runSql(databaseUrl: string, sql: string, values: readonly Value[] = []): Promise<Row[]> {
   if (providerOf(databaseUrl) === 'postgresql') return runOnPostgresql(databaseUrl, sql, values);
-  const database = new Database(sqlitePath(databaseUrl), { fileMustExist: true });
+  const database = new Database(sqlitePath(databaseUrl));
   try {
     const statement = database.prepare<unknown[], Row>(sql).safeIntegers();
     const named = Object.fromEntries(values.map((value, index) => [index + 1, value]));
