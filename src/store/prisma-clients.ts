@@ -28,11 +28,13 @@ const READ_TIMEOUT_MS = 4000;
 
 /** The driver is loaded only where it is used. The two schemas hold the same models, so the clients answer alike. */
 async function openPostgresqlClient(databaseUrl: string): Promise<PrismaReader> {
-  const [{ PrismaPg }, postgresql, { poolConfig }] = await Promise.all([
+  const [{ PrismaPg }, postgresql, { openPool, nameOutages }] = await Promise.all([
     import('@prisma/adapter-pg'),
     import('./generated/postgresql/client.js'),
     import('./postgresql/connections.js'),
   ]);
-  const adapter = new PrismaPg(poolConfig(databaseUrl, CONNECTIONS, READ_TIMEOUT_MS));
+  // Prisma hands on whatever its adapter does not know: a time-out, say, as an error like any other.
+  const pool = nameOutages(openPool(databaseUrl, CONNECTIONS, READ_TIMEOUT_MS));
+  const adapter = new PrismaPg(pool, { disposeExternalPool: true });
   return new postgresql.PrismaClient({ adapter, omit: OMIT }) as unknown as PrismaReader;
 }

@@ -1,10 +1,14 @@
 import pg from 'pg';
+import { namedFault } from './faults.js';
 
 /** Shown in pg_stat_activity, so that whoever runs the database can tell whose connections these are. */
 export const APPLICATION_NAME = 'holdfast';
 
 /** A server that takes no connection within this is not there for us. Covers the wait for a free connection of a pool, too. */
 const CONNECT_TIMEOUT_MS = 3000;
+
+/** A database that hangs does not answer a goodbye. */
+const GOODBYE_MS = 500;
 
 /** What a connection of any kind begins with. It sets nothing in the session that a pooler could lose. */
 export function connectionConfig(databaseUrl: string): pg.ClientConfig {
@@ -16,19 +20,36 @@ export function connectionConfig(databaseUrl: string): pg.ClientConfig {
   };
 }
 
-/** @param queryTimeoutMs after which an answer counts as lost, with its connection. */
-export function poolConfig(databaseUrl: string, max: number, queryTimeoutMs: number): pg.PoolConfig {
-  return { ...connectionConfig(databaseUrl), max, min: 0, idleTimeoutMillis: 0, query_timeout: queryTimeoutMs };
-}
-
-/** A pool that opens connections when they are needed, and anew after they were lost; columns of 64 bits come as bigint. */
+/**
+ * A pool that opens connections when they are needed, and anew after they were lost; columns of 64 bits come as bigint.
+ *
+ * @param queryTimeoutMs after which an answer counts as lost, with its connection.
+ */
 export function openPool(databaseUrl: string, max: number, queryTimeoutMs: number): pg.Pool {
-  const pool = new pg.Pool({ ...poolConfig(databaseUrl, max, queryTimeoutMs), types: typeParsers() });
+  const limits = { max, min: 0, idleTimeoutMillis: 0, query_timeout: queryTimeoutMs };
+  const pool = new pg.Pool({ ...connectionConfig(databaseUrl), ...limits, types: typeParsers() });
   // An idle connection that breaks leaves the pool; whoever needs one next gets another.
   pool.on('error', () => undefined);
   // One that breaks in somebody's hands fails what is asked of it. It says so, too, and the pool does not listen meanwhile.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
+}
+
+/** From now on what fails in this pool for want of the database fails as {@link StoreUnavailable}, also below other libraries. */
+export function nameOutages(pool: pg.Pool): pg.Pool {
+  const query = pool.query.bind(pool) as (config: pg.QueryConfig) => Promise<pg.QueryResult>;
+  const namingQuery = (config: pg.QueryConfig) =>
+    query(config).catch((error: unknown) => {
+      throw namedFault(error, 'The database could not be read', false);
+    });
+  return Object.assign(pool, { query: namingQuery });
+}
+
+/** Ends a connection of no pool, whatever state it is in, and whether the database answers or not. */
+export async function endConnection(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), GOODBYE_MS);
+  await client.end();
+  clearTimeout(timer);
 }
 
 function typeParsers(): pg.CustomTypesConfig {

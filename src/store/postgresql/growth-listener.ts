@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectionConfig } from './connections.js';
+import { connectionConfig, endConnection } from './connections.js';
 
 /** The channel on which holdfast_advance() tells every new revision. */
 const CHANNEL = 'holdfast_log';
@@ -44,7 +44,7 @@ export class GrowthListener {
     this.#isClosed = true;
     clearInterval(this.#poll);
     clearTimeout(this.#timer);
-    await this.#client?.end();
+    if (this.#client !== null) await endConnection(this.#client);
   }
 
   async #listen(): Promise<void> {
@@ -52,7 +52,7 @@ export class GrowthListener {
     const client = new pg.Client({ ...connectionConfig(this.#databaseUrl), query_timeout: PROBE_TIMEOUT_MS });
     this.#client = client;
     client.on('notification', ({ processId, payload }) => {
-      if (!this.#ownProcesses.has(processId)) this.#wake(payload === undefined ? undefined : BigInt(payload));
+      if (!this.#ownProcesses.has(processId)) this.#wake(revisionIn(payload));
     });
     // It always ends after an error, which is where a new one is made.
     client.on('error', () => undefined);
@@ -67,7 +67,7 @@ export class GrowthListener {
       this.#wake();
       this.#probeLater(client);
     } catch {
-      await client.end();
+      await endConnection(client);
     }
   }
 
@@ -78,7 +78,7 @@ export class GrowthListener {
         () => {
           this.#probeLater(client);
         },
-        () => client.end(),
+        () => endConnection(client),
       );
     }, PROBE_MS).unref();
   }
@@ -89,4 +89,9 @@ export class GrowthListener {
     this.#timer = setTimeout(() => void this.#listen(), this.#pauseMs).unref();
     this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS);
   }
+}
+
+/** Everybody may notify on any channel, of anything. */
+function revisionIn(payload = ''): bigint | undefined {
+  return /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
 }
