@@ -14,12 +14,12 @@ type Fault = (instance: Instance, random: SeededRandom) => Promise<void>;
 /** What can happen to one instance. Each is over when it resolves. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   killed: async (instance, random) => {
-    await instance.end('SIGKILL');
+    await instance.kill();
     await sleep(random.between(0, 1_500));
     await instance.restart(random.anyOf(CLOCK_OFFSETS_MS));
   },
   terminated: async (instance, random) => {
-    await instance.end('SIGTERM');
+    await instance.terminate();
     await instance.restart(random.anyOf(CLOCK_OFFSETS_MS));
   },
   frozen: async (instance, random) => {

@@ -6,6 +6,8 @@ import { clockOffset, type Environment } from './clock-offset.js';
 
 const RESTART_TIMEOUT_MS = 30_000;
 const RESTART_PAUSE_MS = 200;
+/** What the service promises, and a little for a machine that is busy. */
+const SHUTDOWN_TIMEOUT_MS = 12_000;
 const READY_TIMEOUT_MS = 30_000;
 const READY_PAUSE_MS = 50;
 
@@ -28,7 +30,7 @@ export class Instance {
   readonly #env: Environment;
   #server: ServerProcess;
   #mayEnd = false;
-  #unexpectedEnd: string | null = null;
+  readonly #wrongEnds: string[] = [];
   readonly #internalErrors: string[] = [];
 
   private constructor(name: string, networks: { database: TcpProxy; front: TcpProxy }, env: Environment, server: ServerProcess) {
@@ -53,9 +55,9 @@ export class Instance {
     return this.front.through(this.#server.url);
   }
 
-  /** Why its process ended, though nobody had asked it to; null: it never did. */
-  get unexpectedEnd(): string | null {
-    return this.#unexpectedEnd;
+  /** How its processes ended that were not asked to, or did not do it in order when they were. */
+  get wrongEnds(): readonly string[] {
+    return this.#wrongEnds;
   }
 
   /** What its processes logged of faults that are the service's own. */
@@ -71,11 +73,20 @@ export class Instance {
     this.#server.process.kill('SIGCONT');
   }
 
-  /** Ends the process: by SIGKILL as a crash does, by SIGTERM as an operator does. Resolves to how it ended. */
-  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | string> {
+  /** Ends the process as a crash does. */
+  async kill(): Promise<void> {
     this.#mayEnd = true;
-    this.#server.process.kill(signal);
-    return this.#server.exited;
+    this.#server.process.kill('SIGKILL');
+    await this.#server.exited;
+  }
+
+  /** Ends the process as an operator does. */
+  async terminate(): Promise<void> {
+    this.#mayEnd = true;
+    this.#server.process.kill('SIGTERM');
+    const how = await Promise.race([this.#server.exited, sleep(SHUTDOWN_TIMEOUT_MS, 'never', { ref: false })]);
+    if (how !== 0) this.#wrongEnds.push(`SIGTERM ended it with ${how}`);
+    await this.kill();
   }
 
   /** Starts another process after one that has ended. One that finds no database ends again, and is started again. */
@@ -127,7 +138,7 @@ export class Instance {
       });
     }
     void server.exited.then((how) => {
-      if (server === this.#server && !this.#mayEnd) this.#unexpectedEnd = String(how);
+      if (server === this.#server && !this.#mayEnd) this.#wrongEnds.push(`it ended by itself with ${how}`);
     });
   }
 }

@@ -50,17 +50,16 @@ export class Load {
     let url = random.anyOf(urls);
     while (this.#questionsLeft > 0) {
       this.#questionsLeft--;
-      if (!random.chance(STAY_SHARE)) url = random.anyOf(urls);
       const question = questions.next();
-      let told = await this.#ask(name, url, question, random);
-      for (let tries = 1; tries < TRIES && mayRepeat(question, told); tries++) {
+      let told: Told;
+      let tries = 0;
+      do {
+        told = await this.#ask(name, url, question, random);
         await sleep(random.between(0, thinkMs));
         // An instance that does not answer is left for another one.
-        url = random.anyOf(urls);
-        told = await this.#ask(name, url, question, random);
-      }
+        if (told.kind === 'unknown' || told.kind === 'not-done' || !random.chance(STAY_SHARE)) url = random.anyOf(urls);
+      } while (++tries < TRIES && mayRepeat(question, told));
       questions.learn(question, told);
-      await sleep(random.between(0, thinkMs));
     }
   }
 

@@ -85,6 +85,7 @@ export class LogWatcher {
       // The server can't be reached at the moment.
       return;
     }
+    if (this.#isStopped) return;
     this.subscriptions++;
     this.#client.subscribe('watch', WATCH_LOG, { after: String(this.revision), logId: this.#logId });
     for await (const message of this.#client) if (!this.#take(message)) break;

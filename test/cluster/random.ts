@@ -37,5 +37,5 @@ export class SeededRandom {
 
 /** A seed that nobody chose. */
 export function freshSeed(): number {
-  return Math.floor(Math.random() * 2 ** 31);
+  return Math.floor(Math.random() * 1e9);
 }
