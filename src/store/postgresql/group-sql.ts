@@ -22,6 +22,9 @@ const FEW_RESOURCES = 4;
  */
 const ANSWER_TIMEOUT_MS = IDLE_TIMEOUT_MS;
 
+/** So large that hardly a page has room for it that is in use, and not so large that it would be kept elsewhere. */
+const LARGE_ROW_BYTES = 1800;
+
 /** By which holdfast_advance says that the decision is too old. */
 export const TOO_LATE = 'HF001';
 
@@ -109,9 +112,21 @@ export function storeGroup({ decision: { changedRows, events }, revision, now, n
     `SELECT holdfast_advance(${revision}, ${now}, ${notAfter ?? 'NULL'});`,
     ...(kept.length === 0 ? [] : [`SELECT holdfast_put_locks(${lockColumns(kept).join(', ')});`]),
     ...(gone.length === 0 ? [] : [`SELECT holdfast_remove_locks(${textArray(gone)});`]),
-    ...(events.length === 0 ? [] : [`SELECT holdfast_append_events(${eventColumns(events).join(', ')});`]),
+    events.length === 0 ? tryToAppend(revision + 1n) : appendEvents(events),
     'COMMIT;',
   ].join('\n');
+}
+
+function appendEvents(events: readonly LockEvent[]): string {
+  return `SELECT holdfast_append_events(${eventColumns(events).join(', ')});`;
+}
+
+/** For a group that is there to find out whether groups can be stored: the time alone would find room also on a disk that is full. */
+function tryToAppend(revision: bigint): string {
+  const nothing = { resource: '', owner: '', at: 0, writtenAt: 0, acquiredAt: 0, expiresAt: 0, fencingToken: 0n, requestId: null };
+  return `SAVEPOINT before;
+    ${appendEvents([{ ...nothing, type: 'EXPIRED', revision, metadata: ' '.repeat(LARGE_ROW_BYTES) }])}
+    ROLLBACK TO before;`;
 }
 
 /** In the order of holdfast_put_locks. */
