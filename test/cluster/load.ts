@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Question, Told } from './checker/history.js';
+import { isRecognisedAgain, type Question, type Told } from './checker/history.js';
 import { Questions, type QuestionChoices } from './questions.js';
 import { SeededRandom } from './random.js';
 import type { Recorder } from './recorder.js';
@@ -71,6 +71,5 @@ export class Load {
 /** Whether it may be sent again: it had no effect, or the documentation calls it safe without knowing that. */
 function mayRepeat(question: Question, { kind }: Told): boolean {
   if (kind !== 'unknown') return kind === 'not-done';
-  if (question.kind === 'acquire') return question.requestId !== null;
-  return question.kind !== 'release' || question.fencingToken !== null;
+  return question.kind === 'renew' || question.kind === 'read' || isRecognisedAgain(question);
 }

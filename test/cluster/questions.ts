@@ -1,6 +1,9 @@
 import { acquire, release, renew } from '../support/commands.js';
-import type { LockSeen, Question, Told } from './checker/history.js';
+import { isRecognisedAgain, type LockSeen, type Question, type Told } from './checker/history.js';
 import type { SeededRandom } from './random.js';
+
+const REPEATED_SHARE = 0.1;
+const RECENT = 5;
 
 export interface QuestionChoices {
   readonly owners: readonly string[];
@@ -17,6 +20,8 @@ export class Questions {
   readonly #random: SeededRandom;
   readonly #choices: QuestionChoices;
   readonly #seen: { readonly resource: string; readonly lock: LockSeen }[] = [];
+  /** What was sent and may come again, as it does when a network delivers late what a client has sent once more. */
+  readonly #repeatable: Question[] = [];
   #acquires = 0;
 
   /** @param client no two clients have the same name: it makes their acquires distinct. */
@@ -27,6 +32,19 @@ export class Questions {
   }
 
   next(): Question {
+    if (this.#repeatable.length > 0 && this.#random.chance(REPEATED_SHARE))
+      return this.#random.anyOf(this.#repeatable.slice(-RECENT));
+    const question = this.#new();
+    if (isRecognisedAgain(question)) this.#repeatable.push(question);
+    return question;
+  }
+
+  /** Takes notice of an answer: what it shows can be renewed and released. */
+  learn({ resource }: Question, told: Told): void {
+    if ('lock' in told && told.lock !== null) this.#seen.push({ resource, lock: told.lock });
+  }
+
+  #new(): Question {
     const kind = this.#random.anyOf(['acquire', 'acquire', 'renew', 'release', 'read'] as const);
     const resource = this.#choices.anyResource(this.#random);
     if (kind === 'acquire') return this.#acquire(resource);
@@ -37,11 +55,6 @@ export class Questions {
       fencingToken: target.fencingToken,
       ttlMs: this.#random.chance(0.7) ? this.#anyTtlMs() : null,
     });
-  }
-
-  /** Takes notice of an answer: what it shows can be renewed and released. */
-  learn({ resource }: Question, told: Told): void {
-    if ('lock' in told && told.lock !== null) this.#seen.push({ resource, lock: told.lock });
   }
 
   #acquire(resource: string): Question {

@@ -1,5 +1,14 @@
 import type { AcquireCommand, ReleaseCommand, RenewCommand } from '../../../src/locks/commands.js';
-import type { Call, Change, LockSeen, Question, Told, Tolerance, Violation } from './history.js';
+import {
+  isRecognisedAgain,
+  type Call,
+  type Change,
+  type LockSeen,
+  type Question,
+  type Told,
+  type Tolerance,
+  type Violation,
+} from './history.js';
 import { matchAll } from './matching.js';
 import type { Row } from './replay.js';
 
@@ -82,7 +91,7 @@ export class DoerSearch {
       (call) => tellsOf(call, change) && mayHaveMade(call, change, before),
     );
     // Such a call is not recognised when it comes again: if it was told of the change, it made it.
-    const makers = told.filter((call) => !isRecognisedAgain(call));
+    const makers = told.filter((call) => !isRecognisedAgain(call.question));
     if (makers.length > 0) return makers;
     const alike = this.#lost.filter((call) => namesAcquisition(call) && !this.#used.has(call) && mayHaveMade(call, change, before));
     return [...told, ...alike].sort((one, other) => one.span.from - other.span.from);
@@ -120,18 +129,12 @@ export class DoerSearch {
       const change = byRevision.get(revision);
       if (change === undefined || !tellsOf(call, change))
         return { problem: 'told of a change that is not in the log', resource, call };
-      if (!isRecognisedAgain(call) && this.#byRevision.get(revision) !== call) {
+      if (!isRecognisedAgain(call.question) && this.#byRevision.get(revision) !== call) {
         return { problem: 'told of a change that was made for another call', resource, call, change };
       }
     }
     return null;
   }
-}
-
-/** Whether a repetition of it gets the answer of the first. */
-function isRecognisedAgain(call: Call): boolean {
-  if (isOf(call, 'acquire')) return call.question.requestId !== null;
-  return isOf(call, 'release') && call.question.fencingToken !== null;
 }
 
 /** Whether it says itself which acquisition it makes or ends. */

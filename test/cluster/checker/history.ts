@@ -9,6 +9,12 @@ export interface ReadQuestion {
 
 export type Question = AcquireCommand | RenewCommand | ReleaseCommand | ReadQuestion;
 
+/** Whether the service knows it when it comes a second time. */
+export function isRecognisedAgain(question: Question): boolean {
+  if (question.kind === 'acquire') return question.requestId !== null;
+  return question.kind === 'release' && question.fencingToken !== null;
+}
+
 /** A lock as an answer showed it; moments are epoch milliseconds of the database's clock. */
 export interface LockSeen {
   readonly owner: string;
