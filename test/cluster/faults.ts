@@ -40,15 +40,18 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'database cut': async ({ database }) => {
     database.cut();
   },
-  // So that the answer to a commit is lost at times, and nobody knows whether it was one.
-  'database cut in messages': async ({ database }, random) => {
-    for (let cuts = random.integer(1, 6); cuts > 0; cuts--) {
-      database.stall({ direction: random.anyOf(['toServer', 'toClient']), afterBytes: random.integer(0, 1_500) });
-      await sleep(random.between(20, 200));
-      database.cut();
-      database.pass();
-      await sleep(random.between(20, 200));
+  'database cut in a message': async ({ database }, random) => {
+    database.stall({ direction: random.anyOf(['toServer', 'toClient']), afterBytes: random.integer(0, 1_500) });
+    await sleep(random.between(20, 300));
+    database.cut();
+    database.pass();
+  },
+  'answers to commits lost': async ({ database }, random) => {
+    for (let commits = random.integer(1, 5); commits > 0; commits--) {
+      database.loseAnswerTo('COMMIT', random.between(0, 1_000));
+      await sleep(random.between(200, 1_000));
     }
+    database.pass();
   },
   'database refused': async ({ database }, random) => {
     database.refuse();

@@ -110,6 +110,27 @@ test('a connection made during a stall is taken, and carries nothing until it is
   await expect.poll(() => accepted.map((side) => side.text()).join()).toBe('a question');
 });
 
+test('an answer that is to be lost is lost with its connection, after the message has arrived, and no other one is', async () => {
+  const { proxy, open } = await startNetwork();
+  const { client, server } = await open();
+  const other = await open();
+  proxy.loseAnswerTo('COMMIT', QUIET_MS);
+  client.socket.write('BEGIN');
+  await expect.poll(() => server.text()).toBe('BEGIN');
+  server.socket.write('begun');
+  await expect.poll(() => client.text()).toBe('begun');
+  client.socket.write('COMMIT');
+  await expect.poll(() => server.text()).toBe('BEGINCOMMIT');
+  server.socket.write('committed');
+  await expect.poll(() => client.ending).toBe('ECONNRESET');
+  expect(client.text()).toBe('begun');
+
+  other.client.socket.write('COMMIT');
+  await expect.poll(() => other.server.text()).toBe('COMMIT');
+  other.server.socket.write('committed');
+  await expect.poll(() => other.client.text()).toBe('committed');
+});
+
 test('a cut resets both sides, and new connections work', async () => {
   const { proxy, open } = await startNetwork();
   const { client, server } = await open();

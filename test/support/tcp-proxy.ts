@@ -36,6 +36,7 @@ export class TcpProxy {
   readonly #links = new Set<Link>();
   #roads: Readonly<Record<Direction, Road>> = openRoads(0);
   #refuses = false;
+  #losing: { readonly text: string; readonly resetAfterMs: number } | null = null;
 
   private constructor(target: Target) {
     this.#target = target;
@@ -73,6 +74,7 @@ export class TcpProxy {
   /** Works again: what was stalled arrives. */
   pass(): void {
     this.#refuses = false;
+    this.#losing = null;
     this.#setRoads(openRoads(0));
   }
 
@@ -88,6 +90,14 @@ export class TcpProxy {
       budget: direction === undefined || direction === own ? afterBytes : Infinity,
     });
     this.#setRoads({ toServer: road('toServer'), toClient: road('toClient') });
+  }
+
+  /**
+   * Carries the next message to the server that contains the text, and nothing of the answer; that connection is reset after
+   * a while. So the server has done what it was asked, and the client can't know. Other connections work.
+   */
+  loseAnswerTo(text: string, resetAfterMs: number): void {
+    this.#losing = { text, resetAfterMs };
   }
 
   /** Breaks all connections with a reset. New ones work. */
@@ -114,10 +124,19 @@ export class TcpProxy {
       client.resetAndDestroy();
       return;
     }
-    const link: Link = new Link(client, connect({ ...this.#target, allowHalfOpen: true }), this.#roads, () =>
-      this.#links.delete(link),
-    );
+    const link: Link = new Link(client, connect({ ...this.#target, allowHalfOpen: true }), this.#roads, {
+      onClosed: () => this.#links.delete(link),
+      onSent: (bytes) => this.#loseAnswer(link, bytes),
+    });
     this.#links.add(link);
+  }
+
+  #loseAnswer(link: Link, bytes: Buffer): void {
+    const losing = this.#losing;
+    if (losing === null || !bytes.includes(losing.text)) return;
+    this.#losing = null;
+    link.setRoads({ toServer: openRoad(0), toClient: { delayMs: 0, budget: 0 } });
+    setTimeout(() => link.reset(), losing.resetAfterMs);
   }
 
   #setRoads(roads: Readonly<Record<Direction, Road>>): void {
@@ -126,14 +145,21 @@ export class TcpProxy {
   }
 }
 
+interface LinkEvents {
+  readonly onClosed: () => void;
+  /** Of what goes to the server, as soon as it goes. */
+  readonly onSent: (bytes: Buffer) => void;
+}
+
 /** One connection of a client, and the one to the server that belongs to it. */
 class Link {
   readonly #lanes: Readonly<Record<Direction, Lane>>;
   readonly #sockets: readonly Socket[];
 
-  constructor(client: Socket, server: Socket, roads: Readonly<Record<Direction, Road>>, onClosed: () => void) {
+  constructor(client: Socket, server: Socket, roads: Readonly<Record<Direction, Road>>, { onClosed, onSent }: LinkEvents) {
     this.#sockets = [client, server];
-    this.#lanes = { toServer: new Lane(client, server, roads.toServer), toClient: new Lane(server, client, roads.toClient) };
+    const toClient = new Lane(server, client, roads.toClient, () => undefined);
+    this.#lanes = { toServer: new Lane(client, server, roads.toServer, onSent), toClient };
     for (const socket of this.#sockets) {
       socket.setNoDelay(true);
       socket.once('close', () => {
@@ -158,12 +184,14 @@ type Load = { readonly kind: 'chunk'; readonly bytes: Buffer; readonly dueAt: nu
 class Lane {
   readonly #from: Socket;
   readonly #to: Socket;
+  readonly #onCarried: (bytes: Buffer) => void;
   readonly #waiting: Load[] = [];
   #delayMs: number;
   #budget: number;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(from: Socket, to: Socket, { delayMs, budget }: Road) {
+  constructor(from: Socket, to: Socket, { delayMs, budget }: Road, onCarried: (bytes: Buffer) => void) {
+    this.#onCarried = onCarried;
     this.#from = from;
     this.#to = to;
     this.#delayMs = delayMs;
@@ -212,9 +240,10 @@ class Lane {
     const carried = bytes.subarray(0, this.#budget);
     const rest = bytes.subarray(carried.length);
     this.#budget -= carried.length;
-    this.#to.write(carried);
     if (rest.length > 0) this.#waiting[0] = { kind, bytes: rest, dueAt };
     else this.#waiting.shift();
+    this.#to.write(carried);
+    this.#onCarried(carried);
   }
 }
 
@@ -225,5 +254,9 @@ function targetOf(url: string): Target {
 }
 
 function openRoads(delayMs: number): Readonly<Record<Direction, Road>> {
-  return { toServer: { delayMs, budget: Infinity }, toClient: { delayMs, budget: Infinity } };
+  return { toServer: openRoad(delayMs), toClient: openRoad(delayMs) };
+}
+
+function openRoad(delayMs: number): Road {
+  return { delayMs, budget: Infinity };
 }
