@@ -7,8 +7,8 @@ const CHANNEL = 'holdfast_log';
 /** How often the log is looked at though nobody told of a change: a notice can be lost, with the connection or by a pooler. */
 const POLL_MS = 1000;
 /** A connection that broke without a sign is found out by a question that gets no answer. */
-const PROBE_MS = 10_000;
-const PROBE_TIMEOUT_MS = 5000;
+const PROBE_MS = 2000;
+const PROBE_TIMEOUT_MS = 2000;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5000;
 

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { applyMigrations } from '../migrations.js';
 import { REVISION_JUMP, type NewHistory } from '../new-history.js';
 import { UnusableDatabase } from '../unusable-database.js';
-import { connectionConfig } from './connections.js';
+import { connectionConfig, lookInPublic } from './connections.js';
 import { takeLock } from './group-sql.js';
 
 /**
@@ -14,8 +14,11 @@ import { takeLock } from './group-sql.js';
 export async function beginNewHistory(databaseUrl: string): Promise<NewHistory> {
   await applyMigrations(databaseUrl);
   const client = new pg.Client(connectionConfig(databaseUrl));
+  // A connection that breaks fails what is asked of it; nobody else needs to hear of it.
+  client.on('error', () => undefined);
   try {
     await client.connect();
+    await lookInPublic(client);
     const results = (await client.query(`${takeLock()}
       UPDATE lock_clock
          SET log_id = replace(gen_random_uuid()::text, '-', ''),

@@ -7,7 +7,7 @@ import { acquire } from '../../support/commands.js';
 import { createDatabase } from '../../support/database.js';
 import { startServerProcess, type ServerProcess } from '../../support/server-process.js';
 import { answerTo } from './answers.js';
-import { HOLDS_THE_LOCK, countSessions } from './sessions.js';
+import { HOLDS_THE_LOCK, pidsOf } from './sessions.js';
 import { openQuietStore } from './store.js';
 
 /** How long one instance may keep the others waiting. */
@@ -64,7 +64,7 @@ async function freezeWithLock({ process: server }: ServerProcess, databaseUrl: s
     server.kill('SIGSTOP');
     // What the database was doing for it comes to its end.
     await sleep(20);
-    if ((await countSessions(databaseUrl, HOLDS_THE_LOCK)) > 0) return;
+    if ((await pidsOf(databaseUrl, HOLDS_THE_LOCK)).length > 0) return;
     server.kill('SIGCONT');
     await sleep(Math.random() * 20);
   }

@@ -8,17 +8,23 @@ const OURS = `application_name = '${APPLICATION_NAME}' AND datname = current_dat
 export const HOLDS_THE_LOCK = "state = 'idle in transaction'";
 export const WAITS_FOR_THE_LOCK = "wait_event_type = 'Lock'";
 export const IS_IDLE = "state = 'idle'";
-export const LISTENS = "query LIKE 'LISTEN%'";
+/** What it asks from time to time shows it whether it is still connected. */
+export const LISTENS = "query IN ('LISTEN holdfast_log', 'SELECT 1')";
 
-/** How many sessions of the service are in that state. */
-export async function countSessions(databaseUrl: string, condition = 'true'): Promise<number> {
-  return (await runSql(databaseUrl, `SELECT pid FROM pg_stat_activity WHERE ${OURS} AND ${condition}`)).length;
+/** The processes of the database that serve sessions of the service in that state. */
+export async function pidsOf(databaseUrl: string, condition = 'true'): Promise<bigint[]> {
+  const rows = await runSql(databaseUrl, `SELECT pid FROM pg_stat_activity WHERE ${OURS} AND ${condition}`);
+  return rows.map(({ pid }) => pid as bigint);
 }
 
 /** Waits until so many sessions of the service, at least, are in that state. */
 export async function untilThereIs(databaseUrl: string, condition: string, count = 1): Promise<void> {
   await expect
-    .poll(() => countSessions(databaseUrl, condition), { interval: 10, timeout: 3_000, message: `sessions with ${condition}` })
+    .poll(async () => (await pidsOf(databaseUrl, condition)).length, {
+      interval: 10,
+      timeout: 3_000,
+      message: `sessions with ${condition}`,
+    })
     .toBeGreaterThanOrEqual(count);
 }
 
