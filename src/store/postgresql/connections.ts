@@ -7,6 +7,9 @@ export const APPLICATION_NAME = 'holdfast';
 /** A server that takes no connection within this is not there for us. Covers the wait for a free connection of a pool, too. */
 const CONNECT_TIMEOUT_MS = 3000;
 
+/** A connection that nobody uses is shown to be one: to what lies between, which forgets those, and to itself when it is none. */
+const KEEP_ALIVE_MS = 10_000;
+
 /** A database that hangs does not answer a goodbye. */
 const GOODBYE_MS = 500;
 
@@ -17,6 +20,7 @@ export function connectionConfig(databaseUrl: string): pg.ClientConfig {
     application_name: APPLICATION_NAME,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   };
 }
 

@@ -139,23 +139,27 @@ export class GroupWriter {
     if (event === undefined) return false;
     const deadline = performance.now() + FIND_OUT_MS;
     for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
-      const answer = await Promise.race([this.#askWhetherStored(event, transactionId, left), sleep(left, null, { ref: false })]);
-      if (answer !== null) return answer;
+      const asking = this.#askWhetherStored(event, transactionId, left);
+      const answer = await Promise.race([asking, sleep(left, 'no answer' as const, { ref: false })]);
+      if (answer !== 'no answer') return answer;
       await sleep(FIND_OUT_PAUSE_MS);
     }
     return null;
   }
 
-  async #askWhetherStored(event: LockEvent, transactionId: string, withinMs: number): Promise<boolean | null> {
+  /** Null: the log does not go back that far any more. */
+  async #askWhetherStored(event: LockEvent, transactionId: string, withinMs: number): Promise<boolean | null | 'no answer'> {
     let client: pg.PoolClient | null = null;
     try {
       client = await this.#pool.connect();
-      const [, found] = await read(client, [findStored(event, transactionId, Math.max(1, Math.floor(withinMs)))]);
+      const results = await read(client, [findStored(event, transactionId, Math.max(1, Math.floor(withinMs)))]);
       client.release();
-      return found?.length === 1;
+      const [[taken], found] = results as [[LockTaken], unknown[]];
+      if (found.length === 1) return true;
+      return taken.oldest_revision < event.revision ? false : null;
     } catch {
       client?.release(true);
-      return null;
+      return 'no answer';
     }
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { acquire } from '../../support/commands.js';
 import { isSoak, timeLimit } from '../../support/rounds.js';
+import { runSql } from '../../support/sql.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
@@ -28,7 +29,7 @@ async function decideGroup() {
   const answer = answerTo(store, acquire('job', 'A'));
   await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
   await sleep(QUIET_MS);
-  return { store, proxy, observer, answer };
+  return { store, proxy, observer, databaseUrl, answer };
 }
 
 describe('a group whose connection breaks', () => {
@@ -63,6 +64,18 @@ describe('a group whose connection breaks', () => {
     expect((await answer).answer).toBe('unavailable, not applied');
     expect(await acquisitionsOf(observer)).toEqual(['before A']);
     expect((await answerTo(store, acquire('job', 'A'))).answer).toBe('acquired');
+  });
+
+  test('and is gone from the log before it can be asked for, is told that this is unknown', async () => {
+    const { store, proxy, observer, databaseUrl, answer } = await decideGroup();
+    proxy.stall({ direction: 'toClient' });
+    await expect.poll(() => acquisitionsOf(observer)).toEqual(['before A', 'job A']);
+    await runSql(databaseUrl, 'DELETE FROM lock_events');
+    await runSql(databaseUrl, 'UPDATE lock_clock SET oldest_revision = revision');
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('unavailable, perhaps applied');
+    expect((await answerTo(store, acquire('job', 'B'))).answer).toBe('conflict');
   });
 
   test('and can not ask whether it was stored, is told within two seconds that this is unknown', async () => {
