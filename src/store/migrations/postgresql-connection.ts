@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, Transaction } from '@prisma/driver-adapter-utils';
-import { connectionConfig, lookInPublic } from '../postgresql/connections.js';
+import { connectionConfig, setUpSession } from '../postgresql/connections.js';
 import { UnusableDatabase } from '../unusable-database.js';
 import { driverMessage, failedWith, readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
 
@@ -16,7 +16,7 @@ const LOCK_WAIT_MS = 60_000;
 const OLDEST_VERSION = 13;
 
 export async function openPostgresqlConnection(databaseUrl: string): Promise<MigrationConnection> {
-  const adapter = await new PrismaPg({ ...connectionConfig(databaseUrl), max: 1, onConnect: lookInPublic }).connect();
+  const adapter = await new PrismaPg({ ...connectionConfig(databaseUrl), max: 1, onConnect: setUpSession }).connect();
   try {
     await checkServer(adapter);
     return connectionInTransaction(adapter, await adapter.startTransaction());

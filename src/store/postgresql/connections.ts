@@ -31,7 +31,7 @@ export function connectionConfig(databaseUrl: string): pg.ClientConfig {
  */
 export function openPool(databaseUrl: string, max: number, queryTimeoutMs: number): pg.Pool {
   const limits = { max, min: 0, idleTimeoutMillis: 0, query_timeout: queryTimeoutMs };
-  const pool = new pg.Pool({ ...connectionConfig(databaseUrl), ...limits, types: typeParsers(), onConnect: lookInPublic });
+  const pool = new pg.Pool({ ...connectionConfig(databaseUrl), ...limits, types: typeParsers(), onConnect: setUpSession });
   // An idle connection that breaks leaves the pool; whoever needs one next gets another.
   pool.on('error', () => undefined);
   // One that breaks in somebody's hands fails what is asked of it. It says so, too, and the pool does not listen meanwhile.
@@ -40,11 +40,15 @@ export function openPool(databaseUrl: string, max: number, queryTimeoutMs: numbe
 }
 
 /**
- * Everything of ours is in the schema `public`, wherever the database or the account would have others look first. A pool waits
- * for what this returns, though its types don't say so.
+ * Sets right what the database or the account may have set wrong for us, and only that: everything of ours is in the schema
+ * `public`, wherever others are to look first; and NULL in a list is no text. A pool waits for what this returns, though its
+ * types don't say so.
  */
-export const lookInPublic: (client: pg.ClientBase) => unknown = (client) =>
-  client.query(`SELECT set_config('search_path', 'public', false) WHERE current_schema() IS DISTINCT FROM 'public'`);
+export const setUpSession: (client: pg.ClientBase) => unknown = (client) =>
+  client.query(`SELECT set_config(name, value, false) FROM (VALUES
+      ('search_path', 'public', current_schema() = 'public'),
+      ('array_nulls', 'on', current_setting('array_nulls') = 'on')) AS wanted(name, value, is_so)
+     WHERE is_so IS NOT TRUE`);
 
 /** From now on what fails in this pool for want of the database fails as {@link StoreUnavailable}, also below other libraries. */
 export function nameOutages(pool: pg.Pool): pg.Pool {

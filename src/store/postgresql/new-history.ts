@@ -2,7 +2,7 @@ import pg from 'pg';
 import { applyMigrations } from '../migrations.js';
 import { REVISION_JUMP, type NewHistory } from '../new-history.js';
 import { UnusableDatabase } from '../unusable-database.js';
-import { connectionConfig, lookInPublic } from './connections.js';
+import { connectionConfig, setUpSession } from './connections.js';
 import { takeLock } from './group-sql.js';
 
 /**
@@ -18,7 +18,7 @@ export async function beginNewHistory(databaseUrl: string): Promise<NewHistory> 
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await lookInPublic(client);
+    await setUpSession(client);
     const results = (await client.query(`${takeLock()}
       UPDATE lock_clock
          SET log_id = replace(gen_random_uuid()::text, '-', ''),

@@ -82,10 +82,12 @@ test('a service that can not log in any more says so until it can', { timeout: T
 /** No file of the server may grow beyond this, which is what those of its write-ahead log have from the beginning. */
 const FULL_BYTES = 16 * 1024 * 1024;
 
-/** Rows as small as an event can be, until there is room for none: they are not kept, but where they were stays taken. */
-const FILL_THE_LOG = `DO $$ BEGIN
-  INSERT INTO lock_events SELECT -n, 0, '', 0, 0, '', '', 0, 0, 0, NULL, NULL FROM generate_series(1, 1000000) AS n;
-EXCEPTION WHEN OTHERS THEN NULL; END $$`;
+/** Large rows, and then such as are smaller than any event, until there is room for none: they are not kept, but where they were stays taken. */
+const FILL_THE_LOG = [1_000, 1].map(
+  (bytes) => `DO $$ BEGIN
+      INSERT INTO lock_events SELECT -n, 0, repeat(' ', ${bytes}), 0, 0, '', '', 0, 0, 0, NULL, NULL FROM generate_series(1, 1000000) AS n;
+    EXCEPTION WHEN OTHERS THEN NULL; END $$;`,
+);
 
 /** Sets the limit for all sessions that begin from now on; null: none. Of a full disk nothing else is needed than that it is full. */
 async function limitFiles(databaseUrl: string, bytes: number | null): Promise<void> {
@@ -104,7 +106,7 @@ test.runIf(process.platform === 'linux')(
     const server = await startPostgresqlServer();
     const service = await Service.start(server.url);
     await limitFiles(server.url, FULL_BYTES);
-    await runSql(server.url, FILL_THE_LOG);
+    for (const sql of FILL_THE_LOG) await runSql(server.url, sql);
     await service.expectOutageOfWrites();
     await limitFiles(server.url, null);
     await service.expectRecovery();

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { takeLock } from '../../../src/store/postgresql/group-sql.js';
 import { openPrismaClient } from '../../../src/store/prisma-clients.js';
 import { acquire, release, renew } from '../../support/commands.js';
 import { createDatabase } from '../../support/database.js';
+import { withClient } from '../../support/postgresql/client.js';
 import { runSql } from '../../support/sql.js';
 import { openQuietStore } from './store.js';
 
@@ -20,6 +22,7 @@ const SETTINGS = [
   "timezone = 'Asia/Kathmandu'",
   "datestyle = 'German, DMY'",
   'search_path = elsewhere',
+  'array_nulls = off',
   'standard_conforming_strings = off',
   'backslash_quote = off',
   'quote_all_identifiers = on',
@@ -85,4 +88,16 @@ test('whatever the database sets for its sessions changes nothing of what the se
     return { setting, effect };
   });
   for (const { setting, effect } of await Promise.all(tried)) expect(effect, setting).toEqual(expected);
+});
+
+test('a group is stored durably, and sees what others have committed, whatever the database would have it do', async () => {
+  const databaseUrl = await createDatabaseWith('synchronous_commit = off');
+  await withClient(databaseUrl, async (client) => {
+    await client.query("SET default_transaction_isolation = 'serializable'");
+    await client.query(takeLock());
+    const { rows } = await client.query(
+      "SELECT current_setting('synchronous_commit') AS commit, current_setting('transaction_isolation') AS isolation",
+    );
+    expect(rows).toEqual([{ commit: 'on', isolation: 'read committed' }]);
+  });
 });
