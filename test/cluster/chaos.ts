@@ -48,7 +48,7 @@ export async function runChaos(seed: number, durationMs: number): Promise<ChaosR
   const watchers = urls.map((url) => new LogWatcher({ urls: [url] }));
   const recorder = new Recorder();
   const load = new Load(recorder, { seed, clients: CLIENTS, choices: CHOICES, thinkMs: THINK_MS, urls });
-  const schedule = new FaultSchedule(instances, database, seed);
+  const schedule = new FaultSchedule(instances, { seed, database });
   await schedule.run(durationMs);
   await load.stop();
 

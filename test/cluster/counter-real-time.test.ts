@@ -60,7 +60,7 @@ test(
     const workers = Array.from({ length: WORKERS }, (_, number) =>
       startWorker({ seed: seed + number, urls, registerUrl: register.url, durationMs: DURATION_MS }),
     );
-    const schedule = new FaultSchedule(instances, null, seed);
+    const schedule = new FaultSchedule(instances, { seed, faults: ['killed', 'frozen', 'answers to commits lost'] });
     const [exits] = await Promise.all([freezeNowAndThen(workers, new SeededRandom(seed)), schedule.run(DURATION_MS)]);
 
     expect(exits, `seed ${seed}`).toEqual(workers.map(() => 0));

@@ -17,12 +17,15 @@ const TTL_MS = 800;
 const PATIENCE_MS = 500;
 const WORK_MS = 30;
 /** What a holder may take that does not know how late it is. */
-const LONG_PAUSE_MS = 1_200;
-const LONG_PAUSE_SHARE = 0.1;
+const LONG_PAUSE_MS = 2_000;
+/** One in so many takes it, the third one first. */
+const LONG_PAUSE_EVERY = 8;
+const FIRST_LONG_PAUSE = 3;
 const PAUSE_MS = 50;
 
 const settings = JSON.parse(process.argv[2] ?? '') as CounterSettings;
 const random = new SeededRandom(settings.seed);
+let acquisitions = 0;
 const owner = `worker ${process.pid}`;
 
 /** Sends it to one instance after the other until it is answered: it must be safe to repeat. */
@@ -53,8 +56,9 @@ async function increment(): Promise<void> {
     return;
   }
   const token = tokenOf(acquired);
+  const isSlow = ++acquisitions % LONG_PAUSE_EVERY === FIRST_LONG_PAUSE;
   const value = await askRegister({ token });
-  if (value !== null) await sleep(random.chance(LONG_PAUSE_SHARE) ? LONG_PAUSE_MS : random.between(0, WORK_MS));
+  if (value !== null) await sleep(isSlow ? LONG_PAUSE_MS : random.between(0, WORK_MS));
   const written = value === null ? null : await askRegister({ token, value: value + 1 });
   if (written === null && performance.now() < deadline) throw new Error(`Somebody else got the lock while token ${token} held it`);
   await untilAnswered((api) => api.release(RESOURCE, owner, token));

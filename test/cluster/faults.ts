@@ -12,7 +12,7 @@ const DATABASE_DOWN_MS = { least: 0, most: 2_500 };
 type Fault = (instance: Instance, random: SeededRandom) => Promise<void>;
 
 /** What can happen to one instance. Each is over when it resolves. */
-const FAULTS: Readonly<Record<string, Fault>> = {
+const FAULTS = {
   killed: async (instance, random) => {
     await instance.kill();
     await sleep(random.between(0, 1_500));
@@ -78,39 +78,48 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     await sleep(random.between(200, 3_000));
     front.pass();
   },
-};
+} satisfies Record<string, Fault>;
+
+export type FaultName = keyof typeof FAULTS;
+
+export interface FaultOptions {
+  readonly seed: number;
+  /** Is stopped and killed now and then; left out: it works all the time. */
+  readonly database?: PostgresqlServerProcess;
+  /** What happens to instances; left out: everything. */
+  readonly faults?: readonly FaultName[];
+}
 
 /** Things that go wrong, chosen by a seed: the same seed makes the same choices for each instance. */
 export class FaultSchedule {
   /** How often each fault happened. */
   readonly counts: Record<string, number> = {};
   readonly #instances: readonly Instance[];
-  readonly #database: PostgresqlServerProcess | null;
-  readonly #seed: number;
+  readonly #options: FaultOptions;
 
-  /** @param database is stopped and killed as well; null: it works all the time. */
-  constructor(instances: readonly Instance[], database: PostgresqlServerProcess | null, seed: number) {
+  constructor(instances: readonly Instance[], options: FaultOptions) {
     this.#instances = instances;
-    this.#database = database;
-    this.#seed = seed;
+    this.#options = options;
   }
 
   /** Lets things go wrong for so long, then makes everything work again. */
   async run(durationMs: number): Promise<void> {
+    const { seed, database } = this.#options;
     const end = performance.now() + durationMs;
     await Promise.all([
-      this.#database === null ? null : this.#harmDatabase(this.#database, new SeededRandom(this.#seed), end),
-      ...this.#instances.map((instance, number) => this.#harm(instance, new SeededRandom(this.#seed + number + 1), end)),
+      database === undefined ? null : this.#harmDatabase(database, new SeededRandom(seed), end),
+      ...this.#instances.map((instance, number) => this.#harm(instance, new SeededRandom(seed + number + 1), end)),
     ]);
     for (const instance of this.#instances) instance.heal();
     for (const instance of this.#instances) await instance.untilReady();
   }
 
   async #harm(instance: Instance, random: SeededRandom, end: number): Promise<void> {
+    const { faults = Object.keys(FAULTS) as FaultName[] } = this.#options;
     while (await hasTime(random, BETWEEN_FAULTS_MS, end)) {
-      const name = random.anyOf(Object.keys(FAULTS));
+      const name = random.anyOf(faults);
       this.#count(name);
-      await FAULTS[name]?.(instance, random);
+      await FAULTS[name](instance, random);
     }
   }
 
