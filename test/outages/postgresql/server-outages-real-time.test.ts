@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, test } from 'vitest';
@@ -91,11 +90,9 @@ const FILL_THE_LOG = [1_000, 1].map(
 
 /** Sets the limit for all sessions that begin from now on; null: none. Of a full disk nothing else is needed than that it is full. */
 async function limitFiles(databaseUrl: string, bytes: number | null): Promise<void> {
-  const directory = await dataDirectory(databaseUrl);
-  const [pid = ''] = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n');
-  // Whose process it is may do so, and nobody else needs to.
-  const { uid, gid } = statSync(directory);
-  execFileSync('prlimit', ['--pid', pid, `--fsize=${bytes ?? 'unlimited'}:`], { uid, gid });
+  // The server may limit itself: the account of the tests is another one, and may not. A shell begins in its directory.
+  const limit = `prlimit --pid $(head -n 1 postmaster.pid) --fsize=${bytes ?? 'unlimited'}:`;
+  await runSql(databaseUrl, `COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; ${limit}'`);
   await runSql(databaseUrl, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'");
 }
 
