@@ -85,9 +85,8 @@ export class Engine {
   }
 
   async #close(): Promise<void> {
-    await this.#stopSweeper();
-    await this.#stopPruning();
-    await this.#writer.close();
+    // Together: where the database hangs, each waits until it has given up.
+    await Promise.all([this.#stopSweeper(), this.#stopPruning(), this.#writer.close()]);
     await this.#feed.close();
     await this.#store.close();
   }

@@ -110,11 +110,18 @@ export class Writer {
   /**
    * One command must not fail its neighbours: where the database is not at fault, each gets a transaction of its own. A
    * group that is under way meanwhile may come before them: all of them were waiting together, so any order is true.
+   *
+   * Where it is, those that wait are told so now: their turn would come after many more failures, or when nobody waits for
+   * the answer any more.
    */
   async #fail(group: readonly Submission[], error: unknown): Promise<void> {
     this.#observer.failed(error);
     this.#isFailing = error instanceof StoreUnavailable;
-    if (this.#isFailing || group.length === 1) {
+    if (error instanceof StoreUnavailable) {
+      for (const { reject } of group) reject(error);
+      const notBegun = new StoreUnavailable(error.message, false, { cause: error });
+      for (const { reject } of this.#queue.splice(0)) reject(notBegun);
+    } else if (group.length === 1) {
       for (const { reject } of group) reject(error);
     } else {
       for (const submission of group) await this.#commit([submission]);

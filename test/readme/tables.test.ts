@@ -124,7 +124,7 @@ test.each([
   ['store/sqlite/write-connection.ts', 'MAX_WAL_PAGES', 64_000, '16 to 250 MiB'],
   ['store/new-history.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],
   ['store/migrations/postgresql-connection.ts', 'OLDEST_VERSION', 13, 'PostgreSQL 13 or later'],
-  ['store/postgresql/group-sql.ts', 'IDLE_TIMEOUT_MS', 3000, 'after 3 seconds'],
+  ['store/postgresql/group-sql.ts', 'IDLE_TIMEOUT_MS', 1500, 'after 1.5 seconds'],
   ['store/postgresql/growth-listener.ts', 'POLL_MS', 1000, 'once a second'],
 ])('%s has the %s that is told', (file, constant, value, told) => {
   expect(numberIn(file, constant)).toBe(value);

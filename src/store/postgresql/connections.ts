@@ -40,15 +40,11 @@ export function openPool(databaseUrl: string, max: number, queryTimeoutMs: numbe
 }
 
 /**
- * Sets right what the database or the account may have set wrong for us, and only that: everything of ours is in the schema
- * `public`, wherever others are to look first; and NULL in a list is no text. A pool waits for what this returns, though its
- * types don't say so.
+ * Everything of ours is in the schema `public`, wherever the database or the account would have others look first. A pool waits
+ * for what this returns, though its types don't say so.
  */
 export const setUpSession: (client: pg.ClientBase) => unknown = (client) =>
-  client.query(`SELECT set_config(name, value, false) FROM (VALUES
-      ('search_path', 'public', current_schema() = 'public'),
-      ('array_nulls', 'on', current_setting('array_nulls') = 'on')) AS wanted(name, value, is_so)
-     WHERE is_so IS NOT TRUE`);
+  client.query(`SELECT set_config('search_path', 'public', false) WHERE current_schema() IS DISTINCT FROM 'public'`);
 
 /** From now on what fails in this pool for want of the database fails as {@link StoreUnavailable}, also below other libraries. */
 export function nameOutages(pool: pg.Pool): pg.Pool {

@@ -7,9 +7,8 @@ import { EVENT_COLUMNS, LOCK_COLUMNS, type ClockRow } from '../rows.js';
 import { bigintArray, booleanArray, integerArray, textArray, textLiteral } from './literals.js';
 
 /**
- * An instance that freezes while it holds the lock is thrown out after this, and the others go on. Its second group may be
- * the next in line, and freeze with it: the others wait for both, and for the turns of those before them. A decision of that
- * age would have to be made anew in any case.
+ * An instance that freezes while it holds the lock is thrown out after this, and the others go on: they wait for two such
+ * instances in a row, and for the turns of those before them. A decision of that age would have to be made anew in any case.
  */
 const IDLE_TIMEOUT_MS = 1500;
 export const LOCK_TIMEOUT_MS = 4500;

@@ -49,8 +49,24 @@ export class GrowthListener {
 
   async #listen(): Promise<void> {
     if (this.#databaseUrl === null) return;
-    const client = new pg.Client({ ...connectionConfig(this.#databaseUrl), query_timeout: PROBE_TIMEOUT_MS });
-    this.#client = client;
+    let client: pg.Client | null = null;
+    try {
+      client = this.#client = this.#createClient(this.#databaseUrl);
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+      this.#pauseMs = FIRST_PAUSE_MS;
+      // What was committed before that was notified to nobody.
+      this.#wake();
+      this.#probeLater(client);
+    } catch {
+      if (client === null) this.#listenAgain();
+      else await endConnection(client);
+    }
+  }
+
+  /** @throws where the URL names what is not there: a certificate, say. */
+  #createClient(databaseUrl: string): pg.Client {
+    const client = new pg.Client({ ...connectionConfig(databaseUrl), query_timeout: PROBE_TIMEOUT_MS });
     client.on('notification', ({ processId, payload }) => {
       if (!this.#ownProcesses.has(processId)) this.#wake(revisionIn(payload));
     });
@@ -59,16 +75,7 @@ export class GrowthListener {
     client.once('end', () => {
       this.#listenAgain();
     });
-    try {
-      await client.connect();
-      await client.query(`LISTEN ${CHANNEL}`);
-      this.#pauseMs = FIRST_PAUSE_MS;
-      // What was committed before that was notified to nobody.
-      this.#wake();
-      this.#probeLater(client);
-    } catch {
-      await endConnection(client);
-    }
+    return client;
   }
 
   #probeLater(client: pg.Client): void {

@@ -11,7 +11,8 @@ BEGIN
   -- All of it ends with the transaction.
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true),
           set_config('idle_in_transaction_session_timeout', idle_timeout_ms::text, true),
-          set_config('synchronous_commit', 'on', true);
+          set_config('synchronous_commit', 'on', true),
+          set_config('array_nulls', 'on', true);
   SELECT c.log_id, c.revision, c.oldest_revision, c.at INTO log_id, revision, oldest_revision, at
     FROM lock_clock AS c WHERE c.id = 1 FOR UPDATE;
   read_at := floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
