@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpApi } from '../faults/lock-api.js';
 import { startPostgresqlServer } from '../support/postgresql.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import type { Call, Change } from './checker/history.js';
-import { FaultSchedule } from './faults.js';
+import type { ChaosSettings } from './chaos-settings.js';
+import { FaultSchedule, FAULTS_ON_A_FILE } from './faults.js';
 import { startInstances, type Instance } from './instances.js';
 import { Load } from './load.js';
 import { readLog } from './log-view.js';
@@ -40,15 +43,31 @@ export interface ChaosResult {
   readonly faults: Readonly<Record<string, number>>;
 }
 
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly durationMs: number;
+  readonly database: ChaosSettings['database'];
+}
+
+/** The databases that instances can share, and what can go wrong with each. */
+const DATABASES = {
+  postgresql: async () => {
+    const database = await startPostgresqlServer();
+    return { url: database.url, faults: { database, clockOffsetsMs: [0, 180_000, -180_000] } };
+  },
+  // The clock of the processes is that of the locks, so they agree on it; the machine's never differ.
+  sqlite: async () => ({ url: `file:${join(temporaryDirectory(), 'holdfast.db')}`, faults: { faults: FAULTS_ON_A_FILE } }),
+};
+
 /** Three instances on one database under load while things go wrong; then everything is healed, and what is left expires. */
-export async function runChaos(seed: number, durationMs: number): Promise<ChaosResult> {
-  const database = await startPostgresqlServer();
-  const instances = await startInstances(['S1', 'S2', 'S3'], { databaseUrl: database.url });
+export async function runChaos({ seed, durationMs, database }: ChaosOptions): Promise<ChaosResult> {
+  const { url: databaseUrl, faults } = await DATABASES[database]();
+  const instances = await startInstances(['S1', 'S2', 'S3'], { databaseUrl });
   const urls = instances.map(({ url }) => url);
   const watchers = urls.map((url) => new LogWatcher({ urls: [url] }));
   const recorder = new Recorder();
   const load = new Load(recorder, { seed, clients: CLIENTS, choices: CHOICES, thinkMs: THINK_MS, urls });
-  const schedule = new FaultSchedule(instances, { seed, database });
+  const schedule = new FaultSchedule(instances, { seed, ...faults });
   await schedule.run(durationMs);
   await load.stop();
 

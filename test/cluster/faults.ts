@@ -3,24 +3,23 @@ import type { PostgresqlServerProcess } from '../support/postgresql/server-proce
 import type { Instance } from './instances.js';
 import { SeededRandom } from './random.js';
 
-const CLOCK_OFFSETS_MS = [0, 180_000, -180_000];
-
 const BETWEEN_FAULTS_MS = { least: 300, most: 2_500 };
 const BETWEEN_RESTARTS_OF_THE_DATABASE_MS = { least: 6_000, most: 20_000 };
 const DATABASE_DOWN_MS = { least: 0, most: 2_500 };
 
-type Fault = (instance: Instance, random: SeededRandom) => Promise<void>;
+/** @param clockOffsetMs of the process that is started, if one is. */
+type Fault = (instance: Instance, random: SeededRandom, clockOffsetMs: number) => Promise<void>;
 
 /** What can happen to one instance. Each is over when it resolves. */
 const FAULTS = {
-  killed: async (instance, random) => {
+  killed: async (instance, random, clockOffsetMs) => {
     await instance.kill();
     await sleep(random.between(0, 1_500));
-    await instance.restart(random.anyOf(CLOCK_OFFSETS_MS));
+    await instance.restart(clockOffsetMs);
   },
-  terminated: async (instance, random) => {
+  terminated: async (instance, _random, clockOffsetMs) => {
     await instance.terminate();
-    await instance.restart(random.anyOf(CLOCK_OFFSETS_MS));
+    await instance.restart(clockOffsetMs);
   },
   frozen: async (instance, random) => {
     instance.freeze();
@@ -82,12 +81,24 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
+/** Those that need no network to the database. */
+export const FAULTS_ON_A_FILE: readonly FaultName[] = [
+  'killed',
+  'terminated',
+  'frozen',
+  'clients cut',
+  'clients stalled',
+  'answers lost',
+];
+
 export interface FaultOptions {
   readonly seed: number;
   /** Is stopped and killed now and then; left out: it works all the time. */
   readonly database?: PostgresqlServerProcess;
   /** What happens to instances; left out: everything. */
   readonly faults?: readonly FaultName[];
+  /** How far the clocks of new processes are off; left out: not at all. */
+  readonly clockOffsetsMs?: readonly number[];
 }
 
 /** Things that go wrong, chosen by a seed: the same seed makes the same choices for each instance. */
@@ -115,11 +126,11 @@ export class FaultSchedule {
   }
 
   async #harm(instance: Instance, random: SeededRandom, end: number): Promise<void> {
-    const { faults = Object.keys(FAULTS) as FaultName[] } = this.#options;
+    const { faults = Object.keys(FAULTS) as FaultName[], clockOffsetsMs = [0] } = this.#options;
     while (await hasTime(random, BETWEEN_FAULTS_MS, end)) {
       const name = random.anyOf(faults);
       this.#count(name);
-      await FAULTS[name](instance, random);
+      await FAULTS[name](instance, random, random.anyOf(clockOffsetsMs));
     }
   }
 

@@ -23,19 +23,23 @@ export interface InstanceOptions {
 /** A server process, with one network between it and the database and one between it and its clients. */
 export class Instance {
   readonly name: string;
-  /** Its way to the database. */
-  readonly database: TcpProxy;
   /** The clients' way to it; keeps its address when the process is another one. */
   readonly front: TcpProxy;
+  readonly #database: TcpProxy | null;
   readonly #env: Environment;
   #server: ServerProcess;
   #mayEnd = false;
   readonly #wrongEnds: string[] = [];
   readonly #internalErrors: string[] = [];
 
-  private constructor(name: string, networks: { database: TcpProxy; front: TcpProxy }, env: Environment, server: ServerProcess) {
+  private constructor(
+    name: string,
+    networks: { database: TcpProxy | null; front: TcpProxy },
+    env: Environment,
+    server: ServerProcess,
+  ) {
     this.name = name;
-    this.database = networks.database;
+    this.#database = networks.database;
     this.front = networks.front;
     this.#env = env;
     this.#server = server;
@@ -43,11 +47,17 @@ export class Instance {
   }
 
   static async start(name: string, { databaseUrl, env = {}, clockOffsetMs = 0 }: InstanceOptions): Promise<Instance> {
-    const database = await TcpProxy.start(databaseUrl);
-    const ownEnv = { ...env, DATABASE_URL: database.through(databaseUrl) };
+    const database = databaseUrl.startsWith('file:') ? null : await TcpProxy.start(databaseUrl);
+    const ownEnv = { ...env, DATABASE_URL: database?.through(databaseUrl) ?? databaseUrl };
     const server = await startServerProcess({ ...ownEnv, ...clockOffset(clockOffsetMs) });
     const front = await TcpProxy.start(server.url);
     return new Instance(name, { database, front }, ownEnv, server);
+  }
+
+  /** Its way to the database, if that is a server. */
+  get database(): TcpProxy {
+    if (this.#database === null) throw new Error('There is no network to a file');
+    return this.#database;
   }
 
   /** Of its GraphQL endpoint; the same for all its processes. */
@@ -109,7 +119,7 @@ export class Instance {
   /** Makes its networks work and its process go on. */
   heal(): void {
     this.thaw();
-    this.database.pass();
+    this.#database?.pass();
     this.front.pass();
   }
 
