@@ -74,10 +74,9 @@ export class DoerSearch {
       const violation = this.#assign(change, doer, rows[index] ?? null);
       if (violation !== null) return violation;
     }
+    const left = this.#lost.filter((call) => !this.#used.has(call));
     const candidates = (change: Change) =>
-      this.#lost.filter(
-        (call) => mayHaveMade(call, change, rowBefore.get(change.revision) ?? null) && this.#isInTime(call, change),
-      );
+      left.filter((call) => mayHaveMade(call, change, rowBefore.get(change.revision) ?? null) && this.#isInTime(call, change));
     const { matches, unmatched } = matchAll(open, candidates);
     for (const [change, call] of matches) this.#byRevision.set(change.revision, call);
     return unmatched === null

@@ -24,6 +24,27 @@ const STORIES: readonly WrongStory[] = [
     /acquired twice/,
   ],
   [
+    'an acquire whose answer was lost acquires twice',
+    (s) => {
+      s.acquire('A', [0, 10], { isLost: true });
+      const again = s.acquire('A', [20, 30], { reacquired: true });
+      s.calls.pop();
+      s.log.splice(1, 1, { ...s.log[1]!, metadata: s.log[0]!.metadata });
+      s.read([40, 50], { ...again, metadata: s.log[0]!.metadata });
+    },
+    /nobody asked for/,
+  ],
+  [
+    'a renewal whose answer was lost renews twice',
+    (s) => {
+      const lock = s.acquire('A', [0, 10]);
+      const renewed = s.renew(lock, [20, 30], { isLost: true });
+      s.read([40, 50], s.renew(renewed, [31, 35]));
+      s.calls.splice(2, 1);
+    },
+    /nobody asked for/,
+  ],
+  [
     'one request is told two acquisitions',
     (s) => {
       s.acquire('A', [0, 10], { requestId: 'one' });
