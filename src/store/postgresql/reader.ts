@@ -64,7 +64,8 @@ export class Reader {
     // The empty string is no name, so that every name is above it.
     const rows = await this.#query<LockRow>(
       `/* held locks by name */
-       SELECT ${LOCK_COLUMNS} FROM distributed_locks WHERE expires_at > $1 AND resource > $2 ${conditions}
+       SELECT ${LOCK_COLUMNS} FROM distributed_locks
+        WHERE expires_at > $1 AND COALESCE(expiry_recorded, true) = false AND resource > $2 ${conditions}
         ORDER BY resource LIMIT $3`,
       [now, afterResource ?? '', limit, ...values],
     );

@@ -8,13 +8,17 @@ const FEW_ROWS = 5000;
 
 /** How a query is kept to one index, on either database. */
 export interface Access {
-  /** Held locks are not recorded as expired: it changes nothing but that the index by expiry, which begins with it, can serve. */
+  /** Held locks are not recorded as expired. The index by expiry begins with that. */
   readonly held: Prisma.Sql;
   readonly resource: Prisma.Sql;
   readonly owner: Prisma.Sql;
 }
 
-export const BY_NAME: Access = { held: Prisma.sql`true`, resource: Prisma.sql`resource`, owner: Prisma.sql`owner` };
+export const BY_NAME: Access = {
+  held: Prisma.sql`COALESCE(expiry_recorded, true) = false`,
+  resource: Prisma.sql`resource`,
+  owner: Prisma.sql`owner`,
+};
 
 /** No index is of an expression. */
 export const BY_EXPIRY: Access = {
@@ -64,7 +68,7 @@ export async function nameAfter(
 /** Whether no more than so many locks are held, whatever their names; the expired rows that are kept cost nothing. */
 export async function areFewHeld(prisma: PrismaReader, now: number, few: number = FEW_ROWS): Promise<boolean> {
   const more = await prisma.distributedLock.findMany({
-    where: { expiryRecorded: false, ...heldAt(now) },
+    where: { ...heldAt(now), expiryRecorded: false },
     select: { expiresAt: true },
     orderBy: { expiresAt: 'asc' },
     skip: few,

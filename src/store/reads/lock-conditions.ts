@@ -8,9 +8,13 @@ export type ListFilter = Pick<LockSelector, 'prefix' | 'owner'>;
 
 export const ALL_NAMES: Range<string> = { start: null, end: null };
 
-/** The condition for a row to be a lock: one that has expired may stay for long. */
-export function heldAt(now: number): { expiresAt: { gt: number } } {
-  return { expiresAt: { gt: now } };
+/**
+ * The condition for a row to be a lock: one that has expired may stay for long. It may have expired after `now` was asked for,
+ * too: then its expiry is written on it, with a revision that no lock had. (Not `false`: that would be found in the index by
+ * expiry, and whatever else is asked for sorted afterwards.)
+ */
+export function heldAt(now: number): { expiresAt: { gt: number }; expiryRecorded: { not: true } } {
+  return { expiresAt: { gt: now }, expiryRecorded: { not: true } };
 }
 
 /** The rows that the filter admits, held or not, as far as they are in the range of names. */

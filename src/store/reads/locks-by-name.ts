@@ -25,7 +25,7 @@ const SORTED_AT_MOST = 20_000;
 export function readLocksByName(prisma: PrismaReader, filter: ListFilter, now: number): ReadRows<LockRecord, string> {
   return async (range, limit, backwards) => {
     const next = await readRows(prisma, admittedBy(filter, range), limit, backwards);
-    const held = next.filter(({ expiresAt }) => expiresAt > now);
+    const held = next.filter(({ expiresAt, expiryRecorded }) => expiresAt > now && !expiryRecorded);
     if (held.length === next.length || next.length < limit) return held;
 
     const readHeld = (names: Range<string>) => readRows(prisma, { ...admittedBy(filter, names), ...heldAt(now) }, limit, backwards);
@@ -44,7 +44,7 @@ function readRows(
   where: Prisma.DistributedLockWhereInput,
   limit: number,
   backwards: boolean,
-): Promise<LockRecord[]> {
+): Promise<(LockRecord & { readonly expiryRecorded: boolean })[]> {
   return prisma.distributedLock.findMany({ where, orderBy: { resource: backwards ? 'desc' : 'asc' }, take: limit });
 }
 

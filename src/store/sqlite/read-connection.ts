@@ -80,7 +80,7 @@ export class ReadConnection {
     const { conditions, parameters } = selectorSql(selector);
     const statement = this.#prepare<LockRow>(
       `SELECT ${LOCK_COLUMNS} FROM distributed_locks
-       WHERE expires_at > @now AND resource > @after ${conditions} ORDER BY resource LIMIT @limit`,
+       WHERE expires_at > @now AND +expiry_recorded = 0 AND resource > @after ${conditions} ORDER BY resource LIMIT @limit`,
     );
     // The empty string is no name, so that every name is above it.
     return reading(() => statement.all({ ...parameters, now, after: afterResource ?? '', limit })).map(toLock);
