@@ -26,7 +26,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Before the first test that needs PostgreSQL: a server for this run alone, or the one that TEST_DATABASE_URL names. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  // The server is stopped when this process exits, which it would not do orderly by itself.
+  // The server is stopped when this process exits; a signal would end the process without that.
   for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
   const { TEST_DATABASE_URL: givenUrl = '' } = process.env;
   const own = givenUrl === '' ? await PostgresqlServerProcess.create() : null;
