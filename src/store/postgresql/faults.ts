@@ -9,8 +9,11 @@ import { StoreUnavailable } from '../lock-store.js';
  */
 const OUR_FAULTS = ['22', '23', '42'];
 
-/** The session is over (08, 57P), or its transaction was given up for another one (40): begun anew it can succeed at once. */
-const PASSING = /^(?:08|40|57P|25P03$|25P04$)/;
+/**
+ * The session is over (08, 57P), or its transaction was given up for another one (40), or because of one (55P03: it waited no
+ * longer for a lock): begun anew it can succeed at once.
+ */
+const PASSING = /^(?:08|40|57P|25P03$|25P04$|55P03$)/;
 
 /** Errors of the language: no driver, and no network, fails with one. */
 const BUGS = [TypeError, RangeError, SyntaxError, ReferenceError];

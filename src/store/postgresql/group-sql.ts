@@ -2,7 +2,8 @@ import type { GroupDecision } from '../../locks/decide-group.js';
 import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
-import { SEGMENT_REVISIONS } from '../log-segments.js';
+import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
+import type { RetriedRelease } from '../retry-lookups.js';
 import { EVENT_COLUMNS, LOCK_COLUMNS, type ClockRow } from '../rows.js';
 import { bigintArray, booleanArray, integerArray, textArray, textLiteral } from './literals.js';
 
@@ -24,12 +25,14 @@ const ANSWER_TIMEOUT_MS = IDLE_TIMEOUT_MS;
 /** So large that hardly a page has room for it that is in use, and not so large that it would be kept elsewhere. */
 const LARGE_ROW_BYTES = 1800;
 
-/** By which holdfast_advance says that the decision is too old. */
-export const TOO_LATE = 'HF001';
-
 const EVENT = EVENT_COLUMNS.split(', ')
   .map((column) => `event.${column}`)
   .join(', ');
+
+// A time that the database allows each statement is not meant for one that waits. In the lists below NULL is no text.
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL array_nulls = on;`;
 
 /**
  * Begins a transaction and takes the lock that makes all groups serial, over all instances. Whatever follows in the same
@@ -37,17 +40,13 @@ const EVENT = EVENT_COLUMNS.split(', ')
  * transaction, so that a pooler has nothing to lose. Its row is a {@link LockTaken}.
  */
 export function takeLock(lockTimeoutMs = LOCK_TIMEOUT_MS): string {
-  // A time that the database allows each statement is not meant for one that waits.
-  return `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-    SET LOCAL statement_timeout = 0;
+  return `${BEGIN}
     SELECT * FROM holdfast_take_lock(${lockTimeoutMs}, ${IDLE_TIMEOUT_MS});`;
 }
 
 export interface LockTaken extends ClockRow {
   /** The database's clock, in epoch milliseconds. */
   readonly read_at: bigint;
-  /** What tells this transaction from others. */
-  readonly transaction_id: string;
 }
 
 export function readLocksOf(resources: readonly string[]): string {
@@ -73,62 +72,101 @@ export function readAcquisitions(acquisitions: readonly RememberedAcquisition[])
  * The last event that bears each token, found segment by segment, the newest first. None before that of the token's own
  * ACQUIRED can have one, nor one whose successor began before `writtenSince`.
  */
-export function readLastEventsOf(tokens: readonly bigint[], writtenSince: number): string {
+export function readLastEventsOf(releases: readonly RetriedRelease[], writtenSince: number): string {
+  const wanted = [bigintArray(column(releases, 'fencingToken')), textArray(column(releases, 'resource'))];
   return `/* last events of these tokens */
-    WITH RECURSIVE walk(token, segment) AS (
-      SELECT token, (SELECT max(segment) FROM lock_events) FROM unnest(${bigintArray(tokens)}) AS wanted(token)
+    WITH RECURSIVE walk(token, resource, segment) AS (
+      SELECT token, resource, (SELECT max(segment) FROM lock_events) FROM unnest(${wanted.join(', ')}) AS wanted(token, resource)
       UNION ALL
-      SELECT token, (SELECT max(segment) FROM lock_events WHERE segment < walk.segment) FROM walk
+      SELECT token, resource, (SELECT max(segment) FROM lock_events WHERE segment < walk.segment) FROM walk
        WHERE segment > token / ${SEGMENT_REVISIONS}
-         AND NOT EXISTS (SELECT FROM lock_events WHERE segment = walk.segment AND fencing_token = walk.token)
+         AND NOT EXISTS (SELECT FROM lock_events AS e
+                          WHERE e.segment = walk.segment AND e.resource = walk.resource AND e.fencing_token = walk.token)
          AND (SELECT written_at FROM lock_events WHERE revision >= walk.segment * ${SEGMENT_REVISIONS} ORDER BY revision LIMIT 1)
              >= ${writtenSince})
     SELECT ${EVENT} FROM walk CROSS JOIN LATERAL (
-      SELECT * FROM lock_events
-       WHERE segment = walk.segment AND fencing_token = walk.token
-       ORDER BY revision DESC LIMIT 1) AS event
+      SELECT * FROM lock_events AS e
+       WHERE e.segment = walk.segment AND e.resource = walk.resource AND e.fencing_token = walk.token
+       ORDER BY e.revision DESC LIMIT 1) AS event
      WHERE event.written_at >= ${writtenSince};`;
 }
 
+/** A group as it was decided, and what the decision rests on. */
 export interface GroupToStore {
   readonly decision: GroupDecision;
-  /** The newest one, after it. */
+  readonly logId: string;
+  /** The newest one before it, as far as it is known: the decision counts from there. */
   readonly revision: bigint;
   readonly now: number;
-  /** The moment of the database's clock after which it is {@link TOO_LATE}; null: never. */
-  readonly notAfter: bigint | null;
+  /** What the database's clock showed then, or would have. */
+  readonly clock: number;
+  /** The rows of its resources before it. */
+  readonly rows: ReadonlyMap<string, Lock>;
 }
 
-/** Stores a group and commits it. */
-export function storeGroup({ decision: { changedRows, events }, revision, now, notAfter }: GroupToStore): string {
+/** What is to be found as it was assumed, for a group to be stored. */
+export interface Assumed {
+  readonly resources: readonly string[];
+  /** These have acquired nothing since then. */
+  readonly acquisitions: readonly RememberedAcquisition[];
+  readonly rememberedSince: number;
+}
+
+/** Whether the group was stored, and what that made of it. */
+export interface StoreAnswer {
+  readonly stored: boolean;
+  /** The newest one before it. */
+  readonly revision: bigint;
+  /** When its events were written. */
+  readonly written_at: bigint;
+  /** The database's clock, in epoch milliseconds. */
+  readonly read_at: bigint;
+}
+
+/** Stores and commits a group that was decided under the lock, unless it is older than this. Answers with a {@link StoreAnswer}. */
+export function storeGroup(group: GroupToStore, maxAgeMs: number | null): string {
+  const tried = group.decision.events.length === 0 ? tryToAppend(group.revision + 1n) : '';
+  return `${callStoreGroup(group, maxAgeMs, Array<string>(6).fill('NULL'))} ${tried} COMMIT;`;
+}
+
+/**
+ * Stores and commits a group in one message, where the database is found as it was assumed, and the group is not older than this.
+ * Answers with a {@link StoreAnswer}.
+ */
+export function storeAssumed(group: GroupToStore, { resources, acquisitions, rememberedSince }: Assumed, maxAgeMs: number): string {
+  const assumed = [
+    textArray(resources),
+    bigintArray(resources.map((resource) => group.rows.get(resource)?.revision ?? 0n)),
+    textArray(column(acquisitions, 'requestId')),
+    textArray(column(acquisitions, 'resource')),
+    textArray(column(acquisitions, 'owner')),
+    rememberedSince.toString(),
+  ];
+  return `${BEGIN} ${callStoreGroup(group, maxAgeMs, assumed)} COMMIT;`;
+}
+
+function callStoreGroup(group: GroupToStore, maxAgeMs: number | null, assumed: readonly string[]): string {
+  const { logId, revision, now, clock } = group;
+  // Who waits longer for the lock is too old when it comes.
+  const basis = [textLiteral(logId), revision, now, clock, maxAgeMs ?? 'NULL', maxAgeMs ?? LOCK_TIMEOUT_MS];
+  return `SELECT * FROM holdfast_store_group(${[...basis, ...assumed, ...changes(group)].join(', ')});`;
+}
+
+function changes({ decision: { changedRows, events }, rows }: GroupToStore): string[] {
   const kept: Lock[] = [];
-  const gone: string[] = [];
+  const removed: string[] = [];
   for (const [resource, lock] of changedRows) {
-    if (lock === null) gone.push(resource);
-    else kept.push(lock);
+    if (lock !== null) kept.push(lock);
+    else if (rows.has(resource)) removed.push(resource);
   }
   return [
-    `SELECT holdfast_advance(${revision}, ${now}, ${notAfter ?? 'NULL'});`,
-    ...(kept.length === 0 ? [] : [`SELECT holdfast_put_locks(${lockColumns(kept).join(', ')});`]),
-    ...(gone.length === 0 ? [] : [`SELECT holdfast_remove_locks(${textArray(gone)});`]),
-    events.length === 0 ? tryToAppend(revision + 1n) : appendEvents(events),
-    'COMMIT;',
-  ].join('\n');
+    booleanArray(kept.map(({ resource }) => !rows.has(resource))),
+    ...lockColumns(kept),
+    textArray(removed),
+    ...eventColumns(events),
+  ];
 }
 
-function appendEvents(events: readonly LockEvent[]): string {
-  return `SELECT holdfast_append_events(${eventColumns(events).join(', ')});`;
-}
-
-/** For a group that is there to find out whether groups can be stored: the time alone would find room also on a disk that is full. */
-function tryToAppend(revision: bigint): string {
-  const nothing = { resource: '', owner: '', at: 0, writtenAt: 0, acquiredAt: 0, expiresAt: 0, fencingToken: 0n, requestId: null };
-  return `SAVEPOINT before;
-    ${appendEvents([{ ...nothing, type: 'EXPIRED', revision, metadata: ' '.repeat(LARGE_ROW_BYTES) }])}
-    ROLLBACK TO before;`;
-}
-
-/** In the order of holdfast_put_locks. */
 function lockColumns(locks: readonly Lock[]): string[] {
   return [
     textArray(column(locks, 'resource')),
@@ -145,13 +183,11 @@ function lockColumns(locks: readonly Lock[]): string[] {
   ];
 }
 
-/** In the order of holdfast_append_events. */
+/** Their revisions follow from their order, and they are all written at the time of the decision. */
 function eventColumns(events: readonly LockEvent[]): string[] {
   return [
-    bigintArray(column(events, 'revision')),
     textArray(column(events, 'type')),
     bigintArray(column(events, 'at')),
-    bigintArray(column(events, 'writtenAt')),
     textArray(column(events, 'resource')),
     textArray(column(events, 'owner')),
     bigintArray(column(events, 'fencingToken')),
@@ -162,18 +198,33 @@ function eventColumns(events: readonly LockEvent[]): string[] {
   ];
 }
 
+/** For a group that is there to find out whether groups can be stored: the time alone would find room also on a disk that is full. */
+function tryToAppend(revision: bigint): string {
+  return `SAVEPOINT before;
+    INSERT INTO lock_events (segment, revision, type, at, written_at, resource, owner, fencing_token, acquired_at, expires_at, metadata)
+    VALUES (${segmentOf(revision)}, ${revision}, 'EXPIRED', 0, 0, '', '', 0, 0, 0, repeat(' ', ${LARGE_ROW_BYTES}));
+    ROLLBACK TO before;`;
+}
+
 function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] {
   return rows.map((row) => row[name]);
 }
 
 /**
- * Whether that transaction wrote that event. The lock comes first: once it is free, the transaction has ended, one way or
- * the other. After a failover its number may have been given again, and so may the revision: hence the rest of the event.
+ * Finds the first event of a group above that revision, and sees to it that the group, if it is not stored, never will be. The
+ * lock comes first: once it is free, a group that held it has ended, one way or the other; one that has yet to take it finds
+ * that the log has come to a time for which it is too old. (What is found may be of another group only if that one did the same
+ * to the same lock for the same owner within the same millisecond.)
  */
-export function findStored(event: LockEvent, transactionId: string, lockTimeoutMs: number): string {
+export function findStored(event: LockEvent, after: bigint, maxAgeMs: number, lockTimeoutMs: number): string {
+  const { type, resource, owner, requestId, at, writtenAt, acquiredAt, expiresAt } = event;
   return `${takeLock(lockTimeoutMs)}
-    SELECT 1 FROM lock_events
-     WHERE revision = ${event.revision} AND xmin::text = ${textLiteral(transactionId)} AND written_at = ${event.writtenAt}
-       AND resource = ${textLiteral(event.resource)} AND owner = ${textLiteral(event.owner)};
-    ROLLBACK;`;
+    SELECT revision, written_at FROM lock_events
+     WHERE revision > ${after} AND type = ${textLiteral(type)} AND at = ${at}
+       AND resource = ${textLiteral(resource)} AND owner = ${textLiteral(owner)}
+       AND acquired_at = ${acquiredAt} AND expires_at = ${expiresAt}
+       AND request_id IS NOT DISTINCT FROM ${requestId === null ? 'NULL' : textLiteral(requestId)}
+     ORDER BY revision LIMIT 1;
+    UPDATE lock_clock SET at = greatest(at, ${writtenAt + maxAgeMs + 1}) WHERE id = 1;
+    COMMIT;`;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Command } from '../../locks/commands.js';
-import { decideGroup, type GroupDecision } from '../../locks/decide-group.js';
+import { decideGroup } from '../../locks/decide-group.js';
 import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import { RetryMemory } from '../../locks/retries.js';
@@ -9,6 +9,7 @@ import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
+import { Assumptions, type Sighting } from './assumptions.js';
 import { isOutage, isPassing, namedFault } from './faults.js';
 import {
   findStored,
@@ -16,10 +17,12 @@ import {
   readAcquisitions,
   readLastEventsOf,
   readLocksOf,
+  storeAssumed,
   storeGroup,
   takeLock,
-  TOO_LATE,
+  type GroupToStore,
   type LockTaken,
+  type StoreAnswer,
 } from './group-sql.js';
 
 /** A group whose connection breaks before this is tried on another one. */
@@ -31,14 +34,10 @@ const SHORT_LOCK_TIMEOUT_MS = 1000;
 const FIND_OUT_MS = 2000;
 const FIND_OUT_PAUSE_MS = 50;
 
-interface Decided extends GroupDecision {
-  readonly logId: string;
-  /** The newest revision once it is stored. */
-  readonly revision: bigint;
-  readonly now: number;
-  readonly readAt: bigint;
-  readonly transactionId: string;
-}
+/** A decision on assumptions waits no longer than this for the lock: its leases would be shorter by the wait. */
+const ASSUMED_MAX_AGE_MS = 100;
+
+type Place = Pick<EventRow, 'revision' | 'written_at'>;
 
 export interface GroupWriterOptions {
   readonly retryWindowMs: number;
@@ -49,7 +48,8 @@ export interface GroupWriterOptions {
 }
 
 /**
- * Decides and stores groups, each in one transaction of two messages:
+ * Decides and stores groups, each in one transaction. As a rule that is one message: the group is decided on what this
+ * instance remembers, and the database stores it where that is still true. Where it is not, or too little is known, it is two:
  *
  * 1. Take the lock, then read the time and what the group's commands are about.
  * 2. Store what was decided, and commit.
@@ -57,6 +57,7 @@ export interface GroupWriterOptions {
 export class GroupWriter {
   readonly #pool: pg.Pool;
   readonly #options: GroupWriterOptions;
+  readonly #assumptions = new Assumptions();
 
   constructor(pool: pg.Pool, options: GroupWriterOptions) {
     this.#pool = pool;
@@ -65,37 +66,85 @@ export class GroupWriter {
 
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
     const startedAt = performance.now();
-    for (let attempt = 1; ; attempt++) {
-      const decided = await this.#attempt(commands, startedAt, attempt === MAX_DECISIONS);
-      if (decided === null) continue;
-      const { outcomes, events, logId } = decided;
-      return { outcomes, events, logId, commitMs: performance.now() - startedAt };
+    let stored = await this.#storeAssumed(commands);
+    for (let attempt = 1; stored === null; attempt++) stored = await this.#attempt(commands, startedAt, attempt === MAX_DECISIONS);
+    const { decision, logId } = stored;
+    return { outcomes: decision.outcomes, events: decision.events, logId, commitMs: performance.now() - startedAt };
+  }
+
+  /** Null: nothing was stored, since too little is known, or what was assumed is not true. */
+  async #storeAssumed(commands: readonly Command[]): Promise<GroupToStore | null> {
+    const assumption = this.#assumptions.for(commands);
+    if (assumption === null) return null;
+    const { logId, revision, rows } = assumption;
+    const { acquisitions, releases } = retryLookups(commands, rows);
+    if (releases.length > 0) return null;
+    const now = Math.max(this.#now(assumption.clock), assumption.at);
+    const decision = decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands);
+    // What changes nothing needs no commit: the other way it is one message, too, and no wait for the disk.
+    if (decision.events.length === 0) return null;
+
+    const group = { decision, logId, revision, now, clock: assumption.clock, rows };
+    const resources = [...new Set(commands.map(({ resource }) => resource))];
+    const rememberedSince = now - this.#options.retryWindowMs;
+    const client = await this.#connect();
+    try {
+      const answer = await store(client, storeAssumed(group, { resources, acquisitions, rememberedSince }, ASSUMED_MAX_AGE_MS));
+      if (answer.stored) {
+        const stored = asStored(group, commands, answer.revision, Number(answer.written_at));
+        this.#assumptions.confirm(sightingAfter(stored, answer), stored.decision.changedRows);
+        return stored;
+      }
+    } catch (error) {
+      const stored = await this.#afterFault(client, error, group, commands, true);
+      if (stored !== null) return stored;
     }
+    this.#assumptions.distrust();
+    return null;
   }
 
   /** Null: nothing was stored, and the next attempt may do better. */
-  async #attempt(commands: readonly Command[], startedAt: number, isLast: boolean): Promise<Decided | null> {
+  async #attempt(commands: readonly Command[], startedAt: number, isLast: boolean): Promise<GroupToStore | null> {
     const client = await this.#connect();
-    let decided: Decided | null = null;
+    let decided: GroupToStore | null = null;
     try {
       const waitedMs = performance.now() - startedAt;
       decided = await this.#decide(client, commands, Math.max(LOCK_TIMEOUT_MS - Math.round(waitedMs), SHORT_LOCK_TIMEOUT_MS));
-      if (changesNothing(decided, commands)) void rollBack(client);
-      else await store(client, decided, isLast);
-    } catch (error) {
-      if ((error as { code?: unknown }).code === TOO_LATE) {
-        await rollBack(client);
-        return null;
+      if (changesNothing(decided, commands)) {
+        void rollBack(client);
+        return decided;
       }
-      client.release(true);
-      if (!isOutage(error)) throw error;
-      const isStored = decided === null ? false : await this.#isStored(decided);
-      if (isStored === true) return decided;
+      const answer = await store(client, storeGroup(decided, isLast ? null : DECISION_MAX_AGE_MS));
+      if (!answer.stored) return null;
+      this.#assumptions.learn(sightingAfter(decided, answer), decided.decision.changedRows);
+      return decided;
+    } catch (error) {
       const hasTime = !isLast && performance.now() - startedAt < REPEAT_WITHIN_MS;
-      if (isStored === false && hasTime && isPassing(error)) return null;
-      throw new StoreUnavailable('The database did not take or confirm the group', isStored, { cause: error });
+      return this.#afterFault(client, error, decided, commands, hasTime);
     }
-    return decided;
+  }
+
+  /**
+   * Finds out what became of the group. Null: it was not stored, and may be tried again.
+   *
+   * @param group null: nothing was to be stored yet
+   */
+  async #afterFault(
+    client: pg.PoolClient,
+    error: unknown,
+    group: GroupToStore | null,
+    commands: readonly Command[],
+    hasTime: boolean,
+  ): Promise<GroupToStore | null> {
+    const isRolledBack = await rollBack(client, error);
+    if (!isOutage(error)) throw error;
+    if (group !== null && !isRolledBack) {
+      const found = await this.#find(group);
+      if (found === null) throw new StoreUnavailable('The database did not confirm the group', null, { cause: error });
+      if (found) return asStored(group, commands, found.revision - 1n, Number(found.written_at));
+    }
+    if (hasTime && isPassing(error)) return null;
+    throw new StoreUnavailable('The database did not take the group', false, { cause: error });
   }
 
   async #connect(): Promise<pg.PoolClient> {
@@ -106,7 +155,7 @@ export class GroupWriter {
     }
   }
 
-  async #decide(client: pg.PoolClient, commands: readonly Command[], lockTimeoutMs: number): Promise<Decided> {
+  async #decide(client: pg.PoolClient, commands: readonly Command[], lockTimeoutMs: number): Promise<GroupToStore> {
     const resources = [...new Set(commands.map(({ resource }) => resource))];
     const { acquisitions } = retryLookups(commands, new Map());
     const results = await read(client, [
@@ -118,28 +167,33 @@ export class GroupWriter {
     const locks = resources.length === 0 ? [] : (results.shift() as LockRow[]).map(toLock);
     const acquired = acquisitions.length === 0 ? [] : (results.shift() as EventRow[]).map(toEvent);
 
-    const { notBefore, wall, retryWindowMs } = this.#options;
-    const now = Math.max(notBefore(wall?.() ?? Number(taken.read_at)), Number(taken.at));
+    const { log_id: logId, revision, at, read_at: readAt } = taken;
+    const now = Math.max(this.#now(Number(readAt)), Number(at));
     const rows = new Map(locks.map((lock) => [lock.resource, lock]));
-    const rememberedSince = now - retryWindowMs;
+    this.#assumptions.learn({ logId, revision, at: Number(at), readAt: Number(readAt) }, rowsOrNone(resources, rows));
+    const rememberedSince = now - this.#options.retryWindowMs;
     const retries = new RetryMemory();
     for (const event of acquired) if (event.writtenAt >= rememberedSince) retries.learn(event);
     for (const event of await readReleases(client, commands, rows, rememberedSince)) retries.learn(event);
 
-    const decision = decideGroup({ revision: taken.revision, now, rows, retries }, commands);
-    const revision = taken.revision + BigInt(decision.events.length);
-    const { log_id: logId, read_at: readAt, transaction_id: transactionId } = taken;
-    return { ...decision, logId, revision, now, readAt, transactionId };
+    return { decision: decideGroup({ revision, now, rows, retries }, commands), logId, revision, now, clock: Number(readAt), rows };
   }
 
-  /** The answer to the commit was lost. What it would have been is in the log, once the transaction has ended. Null: not found out. */
-  async #isStored({ events, transactionId }: Decided): Promise<boolean | null> {
-    const [event] = events;
+  #now(databaseTime: number): number {
+    return this.#options.notBefore(this.#options.wall?.() ?? databaseTime);
+  }
+
+  /**
+   * The answer to the commit was lost. What it would have been is in the log: this returns the first event's place; false: it is
+   * not there, and never will be; null: not found out.
+   */
+  async #find({ decision, revision }: GroupToStore): Promise<Place | false | null> {
+    const [event] = decision.events;
     // Without an event there was nothing to be stored that a caller could ask for again.
     if (event === undefined) return false;
     const deadline = performance.now() + FIND_OUT_MS;
     for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
-      const asking = this.#askWhetherStored(event, transactionId, left);
+      const asking = this.#askWhetherStored(event, revision, left);
       const answer = await Promise.race([asking, sleep(left, 'no answer' as const, { ref: false })]);
       if (answer !== 'no answer') return answer;
       await sleep(FIND_OUT_PAUSE_MS);
@@ -148,20 +202,37 @@ export class GroupWriter {
   }
 
   /** Null: the log does not go back that far any more. */
-  async #askWhetherStored(event: LockEvent, transactionId: string, withinMs: number): Promise<boolean | null | 'no answer'> {
+  async #askWhetherStored(event: LockEvent, after: bigint, withinMs: number): Promise<Place | false | null | 'no answer'> {
     let client: pg.PoolClient | null = null;
     try {
       client = await this.#pool.connect();
-      const results = await read(client, [findStored(event, transactionId, Math.max(1, Math.floor(withinMs)))]);
+      const results = await read(client, [findStored(event, after, ASSUMED_MAX_AGE_MS, Math.max(1, Math.floor(withinMs)))]);
       client.release();
-      const [[taken], found] = results as [[LockTaken], unknown[]];
-      if (found.length === 1) return true;
-      return taken.oldest_revision < event.revision ? false : null;
+      const [[taken], [found]] = results as [[LockTaken], Place[]];
+      return found ?? (taken.oldest_revision <= after ? false : null);
     } catch {
       client?.release(true);
       return 'no answer';
     }
   }
+}
+
+/** The group as it is stored behind that revision: with the tokens and revisions that follow it. */
+function asStored(group: GroupToStore, commands: readonly Command[], revision: bigint, writtenAt: number): GroupToStore {
+  const { now, rows } = group;
+  const isAsDecided = revision === group.revision;
+  const decision = isAsDecided ? group.decision : decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands);
+  const events = writtenAt === now ? decision.events : decision.events.map((event) => ({ ...event, writtenAt }));
+  return { ...group, revision, decision: { ...decision, events } };
+}
+
+function sightingAfter({ logId, revision, decision }: GroupToStore, answer: StoreAnswer): Sighting {
+  const newest = revision + BigInt(decision.events.length);
+  return { logId, revision: newest, at: Number(answer.written_at), readAt: Number(answer.read_at) };
+}
+
+function rowsOrNone(resources: readonly string[], rows: ReadonlyMap<string, Lock>): Map<string, Lock | null> {
+  return new Map(resources.map((resource) => [resource, rows.get(resource) ?? null]));
 }
 
 /** What the commands may refer to that is not on the rows: rarely anything. */
@@ -178,24 +249,31 @@ async function readReleases(
 }
 
 /** A group without commands is there to write. */
-function changesNothing({ events }: Decided, commands: readonly Command[]): boolean {
-  return events.length === 0 && commands.length > 0;
+function changesNothing({ decision }: GroupToStore, commands: readonly Command[]): boolean {
+  return decision.events.length === 0 && commands.length > 0;
 }
 
-async function store(client: pg.PoolClient, decided: Decided, isLast: boolean): Promise<void> {
-  const { revision, now, readAt } = decided;
-  const notAfter = isLast ? null : readAt + BigInt(DECISION_MAX_AGE_MS);
-  await client.query(storeGroup({ decision: decided, revision, now, notAfter }));
+async function store(client: pg.PoolClient, sql: string): Promise<StoreAnswer> {
+  const [[answer]] = (await read(client, [sql])) as [[StoreAnswer]];
   client.release();
+  return answer;
 }
 
-/** Nobody needs to wait for it: what was read under the lock stays true, whatever becomes of the connection. */
-async function rollBack(client: pg.PoolClient): Promise<void> {
+/**
+ * Ends the transaction without a commit; resolves to whether it ended so, which is certain where the session goes on. Nobody needs
+ * to wait for it after a read: what was read under the lock stays true, whatever becomes of the connection.
+ *
+ * @param error of a session that may be over
+ */
+async function rollBack(client: pg.PoolClient, error?: unknown): Promise<boolean> {
   try {
+    if (error !== undefined && !(error instanceof pg.DatabaseError)) throw error;
     await client.query('ROLLBACK');
     client.release();
+    return true;
   } catch {
     client.release(true);
+    return false;
   }
 }
 

@@ -73,8 +73,8 @@ function readRetries(
     const event = statements.acquisition(request, rememberedSince);
     if (event !== null) retries.learn(event);
   }
-  for (const fencingToken of releases) {
-    const event = statements.lastEventOfToken(fencingToken, rememberedSince);
+  for (const release of releases) {
+    const event = statements.lastEventOfToken(release, rememberedSince);
     if (event !== null) retries.learn(event);
   }
   return retries;

@@ -4,6 +4,7 @@ import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
+import type { RetriedRelease } from '../retry-lookups.js';
 import {
   CLOCK_COLUMNS,
   EVENT_COLUMNS,
@@ -64,8 +65,9 @@ export class WriteStatements {
       `SELECT ${EVENT_COLUMNS} FROM lock_events
        WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? ORDER BY revision DESC LIMIT 1`,
     );
-    this.#lastOfToken = db.prepare<[bigint, bigint], EventRow>(
-      `SELECT ${EVENT_COLUMNS} FROM lock_events WHERE segment = ? AND fencing_token = ? ORDER BY revision DESC LIMIT 1`,
+    this.#lastOfToken = db.prepare<[bigint, string, bigint], EventRow>(
+      `SELECT ${EVENT_COLUMNS} FROM lock_events
+       WHERE segment = ? AND resource = ? AND fencing_token = ? ORDER BY revision DESC LIMIT 1`,
     );
     this.#firstWritten = db
       .prepare<[bigint], bigint>('SELECT written_at FROM lock_events WHERE revision >= ? ORDER BY revision LIMIT 1')
@@ -152,15 +154,15 @@ export class WriteStatements {
   }
 
   /**
-   * The last event that bears the token, if it was written at that moment or later. Where the acquisition was released,
-   * that is its RELEASED.
+   * The last event of the resource that bears the token, if it was written at that moment or later. Where the acquisition was
+   * released, that is its RELEASED.
    */
-  lastEventOfToken(fencingToken: bigint, writtenSince: number): LockEvent | null {
+  lastEventOfToken({ resource, fencingToken }: RetriedRelease, writtenSince: number): LockEvent | null {
     // The newest segment first. None before that of the token's own ACQUIRED can have one.
     for (let above = MAX_SEGMENT; ;) {
       const segment = this.#segmentBefore.get(above) ?? null;
       if (segment === null || segment < segmentOf(fencingToken)) return null;
-      const row = this.#lastOfToken.get(segment, fencingToken);
+      const row = this.#lastOfToken.get(segment, resource, fencingToken);
       if (row !== undefined) return Number(row.written_at) >= writtenSince ? toEvent(row) : null;
       // What the segments below hold is older than this one's beginning.
       if (Number(this.#firstWritten.get(segment * SEGMENT_REVISIONS)) < writtenSince) return null;

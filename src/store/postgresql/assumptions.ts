@@ -1,0 +1,107 @@
+import { LRUCache } from 'lru-cache';
+import type { Command } from '../../locks/commands.js';
+import type { Lock } from '../../locks/lock.js';
+
+/** Rows that are remembered take so much memory at the most; the rest of a row is small beside its texts. */
+const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024;
+const ROW_BYTES = 400;
+
+/** A clock that was not compared for longer may have drifted away from the database's by a millisecond. */
+const MAX_CLOCK_AGE_MS = 5000;
+
+/** Groups in a row that are not decided on assumptions, at the most: after each one that was wrong, twice as many. */
+const MAX_DISTRUST = 64;
+
+/** What a group can be decided on without asking the database. */
+export interface Assumption {
+  readonly logId: string;
+  readonly revision: bigint;
+  /** The database's clock shows this by now, or a little more. */
+  readonly clock: number;
+  /** The time that the log had come to. */
+  readonly at: number;
+  readonly rows: ReadonlyMap<string, Lock>;
+}
+
+/** How the database was seen, under the lock. */
+export interface Sighting {
+  readonly logId: string;
+  /** The newest revision, and when it was written. */
+  readonly revision: bigint;
+  readonly at: number;
+  /** The database's clock, in epoch milliseconds. */
+  readonly readAt: number;
+}
+
+/**
+ * What this instance remembers of its last groups. It may be outdated at any moment, other instances being at work, so the
+ * database has to compare it with what is true; as long as callers come back to the instance that served them, it is true.
+ */
+export class Assumptions {
+  readonly #locks = new LRUCache<string, Lock>({
+    maxSize: MAX_REMEMBERED_BYTES,
+    sizeCalculation: ({ resource, owner, metadata }) => ROW_BYTES + resource.length + owner.length + (metadata?.length ?? 0),
+  });
+  #seen: Omit<Sighting, 'readAt'> | null = null;
+  /** The database's clock is ahead of the process's by this or more. */
+  #clockOffset = -Infinity;
+  #comparedAt = -Infinity;
+  #distrust = 0;
+  #distrusted = 0;
+
+  /** Null: too little is known, or what was assumed was wrong lately. A name that was never met is assumed to be free. */
+  for(commands: readonly Command[]): Assumption | null {
+    if (this.#distrusted > 0) {
+      this.#distrusted--;
+      return null;
+    }
+    const elapsed = performance.now();
+    if (this.#seen === null || elapsed - this.#comparedAt > MAX_CLOCK_AGE_MS) return null;
+    const rows = new Map<string, Lock>();
+    for (const { resource, kind } of commands) {
+      const lock = this.#locks.get(resource);
+      if (lock !== undefined) rows.set(resource, lock);
+      else if (kind !== 'acquire') return null;
+    }
+    return { ...this.#seen, clock: Math.floor(elapsed + this.#clockOffset), rows };
+  }
+
+  /** They were right. */
+  confirm(sighting: Sighting, changedRows: ReadonlyMap<string, Lock | null>): void {
+    this.#distrust = 0;
+    this.#see(sighting, Math.max(this.#clockOffset, clockOffset(sighting)));
+    this.#remember(changedRows);
+  }
+
+  /** They were wrong, or may have been. */
+  distrust(): void {
+    this.#distrust = Math.min(MAX_DISTRUST, 2 * this.#distrust + 1);
+    this.#distrusted = this.#distrust;
+  }
+
+  /** What the database holds, read under the lock; null: no row. */
+  learn(sighting: Sighting, rows: ReadonlyMap<string, Lock | null>): void {
+    this.#see(sighting, clockOffset(sighting));
+    this.#remember(rows);
+  }
+
+  #see({ logId, revision, at }: Sighting, offset: number): void {
+    // Of another history nothing is known.
+    if (logId !== this.#seen?.logId) this.#locks.clear();
+    this.#seen = { logId, revision, at };
+    this.#clockOffset = offset;
+    this.#comparedAt = performance.now();
+  }
+
+  #remember(rows: ReadonlyMap<string, Lock | null>): void {
+    for (const [resource, lock] of rows) {
+      if (lock === null) this.#locks.delete(resource);
+      else this.#locks.set(resource, lock);
+    }
+  }
+}
+
+/** The clock was read before its reading came: it is ahead by no less than this. */
+function clockOffset({ readAt }: Sighting): number {
+  return readAt - performance.now();
+}
