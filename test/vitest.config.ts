@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import type { InlineConfig } from 'vitest/node';
 import { builtThreads } from './support/built-threads.js';
 
 const fromRoot = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -15,27 +16,46 @@ const BUT_NOT = ['test/**/sqlite/**', 'test/graphql/{errors,pagination,retry-aft
 
 const ON_POSTGRESQL_ALONE = ['test/**/postgresql/**/*.test.ts', 'test/**/postgresql.test.ts', 'test/cluster/**/*.test.ts'];
 
-/** Tests that run on one kind of database. */
-function project(
+const REAL_TIME = 'test/**/*-real-time.test.ts';
+
+const inRealTime = (patterns: string[]) =>
+  patterns.map((pattern) => pattern.replace(/(-real-time)?\.test\.ts$/, '-real-time.test.ts'));
+
+interface Selection {
+  readonly include: string[];
+  readonly exclude: string[];
+  readonly globalSetup?: string[];
+}
+
+/** Tests that run on one kind of database: those that need real time after the others, with the machine to themselves. */
+function projects(
   name: 'sqlite' | 'postgresql',
-  { include, exclude, globalSetup = [] }: { include: string[]; exclude: string[]; globalSetup?: string[] },
-): TestProjectInlineConfiguration {
-  return {
+  { include, exclude, globalSetup = [] }: Selection,
+): TestProjectInlineConfiguration[] {
+  const project = (suffix: string, test: InlineConfig) => ({
     root: fromRoot('.'),
     plugins: [builtThreads(fromRoot(''))],
     // graphql refuses values of another copy of itself, and Vite would load its ES module beside Node's CommonJS one.
     resolve: { alias: [{ find: /^graphql$/, replacement: fromRoot('node_modules/graphql/index.js') }] },
     test: {
-      name,
-      include,
-      exclude,
+      name: `${name}${suffix}`,
       globalSetup,
       provide: { database: name },
-      pool: 'forks',
+      pool: 'forks' as const,
       testTimeout: 20_000,
       hookTimeout: 60_000,
+      ...test,
     },
-  };
+  });
+  return [
+    project('', { include, exclude: [...exclude, REAL_TIME], maxWorkers: 2, sequence: { groupOrder: 0 } }),
+    project('-real-time', {
+      include: inRealTime(include),
+      exclude: inRealTime(exclude),
+      maxWorkers: 1,
+      sequence: { groupOrder: 1 },
+    }),
+  ];
 }
 
 export default defineConfig({
@@ -43,8 +63,8 @@ export default defineConfig({
   test: {
     // PostgreSQL is started only where a test of its project is run.
     projects: [
-      project('sqlite', { include: ['test/**/*.test.ts'], exclude: ON_POSTGRESQL_ALONE }),
-      project('postgresql', {
+      ...projects('sqlite', { include: ['test/**/*.test.ts'], exclude: ON_POSTGRESQL_ALONE }),
+      ...projects('postgresql', {
         include: [...ON_BOTH, ...ON_POSTGRESQL_ALONE],
         exclude: BUT_NOT,
         globalSetup: [fromRoot('test/support/postgresql/global-setup.ts')],

@@ -4,6 +4,7 @@ import { acquire, release } from '../support/commands.js';
 import { PostgresqlServerProcess } from '../support/postgresql/server-process.js';
 import { Engine, openStore } from './built.js';
 import { benchDirectory, fdatasyncMs, median, medians, ms, ratio, runLanes, table, whole, type Measured } from './measure.js';
+import { CREATE_TABLES, LOGGED, PLAIN, type StatementPair } from './postgresql-statements.js';
 import { RETENTION } from './retention.js';
 import { SilentObserver } from './silent-observer.js';
 
@@ -16,7 +17,7 @@ const RETRY_WINDOW_MS = 600_000;
 
 /**
  * The writer on PostgreSQL, against what a careful user would write by hand with the same driver: one prepared statement
- * for each operation, on a table of its own with nothing but the name as its key, and no log. Durable both.
+ * for each operation, on tables of its own, of two kinds. Durable all of them.
  */
 export async function benchPostgresql(): Promise<void> {
   const directory = benchDirectory();
@@ -37,9 +38,12 @@ export async function benchPostgresql(): Promise<void> {
 }
 
 const CONTENDERS = {
-  'a statement each, 1 lane': (url: string) => runStatements(url, 1, 1),
-  'a statement each, 1 connection, 64 lanes': (url: string) => runStatements(url, 1, 64),
-  'a statement each, 16 connections, 64 lanes': (url: string) => runStatements(url, 16, 64),
+  'a statement each, 1 lane': (url: string) => runStatements(url, PLAIN, 1, 1),
+  'a statement each, 1 connection, 64 lanes': (url: string) => runStatements(url, PLAIN, 1, 64),
+  'a statement each, 16 connections, 64 lanes': (url: string) => runStatements(url, PLAIN, 16, 64),
+  'the same with tokens and a log, 1 lane': (url: string) => runStatements(url, LOGGED, 1, 1),
+  'the same with tokens and a log, 1 connection, 64 lanes': (url: string) => runStatements(url, LOGGED, 1, 64),
+  'the same with tokens and a log, 16 connections, 64 lanes': (url: string) => runStatements(url, LOGGED, 16, 64),
   'writer, 1 lane': (url: string) => runWriters(url, 1, 1),
   'writer, 16 lanes': (url: string) => runWriters(url, 1, 16),
   'writer, 64 lanes': (url: string) => runWriters(url, 1, 64),
@@ -67,7 +71,12 @@ async function benchRates(url: string): Promise<void> {
   console.log(table(['', 'operations/s', 'to 1 connection', 'p50', 'to 1 lane', 'p99'], rows));
 }
 
-async function runStatements(url: string, connections: number, lanes: number): Promise<Measured> {
+async function runStatements(
+  url: string,
+  { take, give, table }: StatementPair,
+  connections: number,
+  lanes: number,
+): Promise<Measured> {
   const pool = new pg.Pool({ connectionString: url, max: connections });
   const operation = async (lane: number, round: number) => {
     const name = `lane:${lane}:${Math.floor(round / 2) % NAMES_PER_LANE}`;
@@ -75,28 +84,12 @@ async function runStatements(url: string, connections: number, lanes: number): P
     if (rowCount !== 1) throw new Error(`${name} was not changed`);
   };
   await runLanes(lanes, WARM_UP_MS, operation);
-  await pool.query('DELETE FROM plain_locks');
+  await pool.query(`DELETE FROM ${table}`);
   const measured = await runLanes(lanes, RUN_MS, operation);
-  await pool.query('DELETE FROM plain_locks');
+  await pool.query(`DELETE FROM ${table}`);
   await pool.end();
   return measured;
 }
-
-const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
-
-const take = (name: string, owner: string) => ({
-  name: 'take',
-  text: `INSERT INTO plain_locks (resource, owner, expires_at) VALUES ($1, $2, ${NOW} + 30000)
-         ON CONFLICT (resource) DO UPDATE SET owner = EXCLUDED.owner, expires_at = EXCLUDED.expires_at
-         WHERE plain_locks.expires_at <= ${NOW}`,
-  values: [name, owner],
-});
-
-const give = (name: string, owner: string) => ({
-  name: 'give',
-  text: 'DELETE FROM plain_locks WHERE resource = $1 AND owner = $2',
-  values: [name, owner],
-});
 
 async function runWriters(url: string, instances: number, lanes: number): Promise<Measured> {
   const engines = await Promise.all(Array.from({ length: instances }, () => startEngine(url)));
@@ -184,12 +177,12 @@ async function fill(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(`
-    CREATE TABLE plain_locks (resource text PRIMARY KEY, owner text NOT NULL, expires_at bigint NOT NULL);
+    ${CREATE_TABLES};
     INSERT INTO lock_events (segment, revision, type, at, written_at, resource, owner, fencing_token, acquired_at, expires_at)
     SELECT r / 4096, r, CASE WHEN r % 2 = 1 THEN 'ACQUIRED' ELSE 'RELEASED' END, t, t,
            'job:' || md5(((r + 1) / 2)::text), 'owner:' || (r / 2) % 1000, (r - 1) / 2 * 2 + 1, t, t + 86400000
-      FROM generate_series(1, ${LOG_EVENTS}) AS r, (SELECT ${NOW} AS t) AS now;
-    UPDATE lock_clock SET revision = ${LOG_EVENTS}, at = ${NOW};
+      FROM generate_series(1, ${LOG_EVENTS}) AS r, (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS t) AS now;
+    UPDATE lock_clock SET revision = ${LOG_EVENTS}, at = floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
     CHECKPOINT`);
   await client.query('VACUUM ANALYZE');
   await client.end();

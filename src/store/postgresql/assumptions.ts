@@ -87,7 +87,7 @@ export class Assumptions {
 
   #see({ logId, revision, at }: Sighting, offset: number): void {
     // Of another history nothing is known.
-    if (logId !== this.#seen?.logId) this.#locks.clear();
+    if (logId !== this.#seen?.logId || revision < this.#seen.revision) this.#locks.clear();
     this.#seen = { logId, revision, at };
     this.#clockOffset = offset;
     this.#comparedAt = performance.now();

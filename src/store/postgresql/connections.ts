@@ -63,6 +63,15 @@ export async function endConnection(client: pg.Client): Promise<void> {
   clearTimeout(timer);
 }
 
+/** Sends the statements in one message, and returns the rows of those that are queries. */
+export async function read(client: pg.PoolClient, statements: readonly string[]): Promise<unknown[][]> {
+  const results = (await client.query(statements.join('\n'))) as pg.QueryResult | pg.QueryResult[];
+  return [results]
+    .flat()
+    .filter(({ command }) => command === 'SELECT')
+    .map(({ rows }) => rows as unknown[]);
+}
+
 function typeParsers(): pg.CustomTypesConfig {
   const parsers = new pg.TypeOverrides();
   parsers.setTypeParser(pg.types.builtins.INT8, BigInt);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Command } from '../../locks/commands.js';
 import { decideGroup } from '../../locks/decide-group.js';
@@ -11,9 +10,9 @@ import { retryLookups } from '../retry-lookups.js';
 import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
 import type { Announcer } from './announcer.js';
 import { Assumptions, type Sighting } from './assumptions.js';
+import { read } from './connections.js';
 import { isOutage, isPassing, namedFault } from './faults.js';
 import {
-  findStored,
   LOCK_TIMEOUT_MS,
   readAcquisitions,
   readLastEventsOf,
@@ -25,20 +24,15 @@ import {
   type LockTaken,
   type StoreAnswer,
 } from './group-sql.js';
+import { findGroup } from './lost-answers.js';
 
 /** A group whose connection breaks before this is tried on another one. */
 const REPEAT_WITHIN_MS = 2500;
 /** What is left of the wait for the lock then, at the least. */
 const SHORT_LOCK_TIMEOUT_MS = 1000;
 
-/** Within this an answer that was lost is found out. */
-const FIND_OUT_MS = 2000;
-const FIND_OUT_PAUSE_MS = 50;
-
 /** A decision on assumptions waits no longer than this for the lock: its leases would be shorter by the wait. */
 const ASSUMED_MAX_AGE_MS = 100;
-
-type Place = Pick<EventRow, 'revision' | 'written_at'>;
 
 export interface GroupWriterOptions {
   readonly retryWindowMs: number;
@@ -140,10 +134,10 @@ export class GroupWriter {
     commands: readonly Command[],
     hasTime: boolean,
   ): Promise<GroupToStore | null> {
-    const isRolledBack = await rollBack(client, error);
+    const isRolledBack = await endAfter(client, error);
     if (!isOutage(error)) throw error;
     if (group !== null && !isRolledBack) {
-      const found = await this.#find(group);
+      const found = await findGroup(this.#pool, group, ASSUMED_MAX_AGE_MS);
       if (found === null) throw new StoreUnavailable('The database did not confirm the group', null, { cause: error });
       if (found) return asStored(group, commands, found.revision - 1n, Number(found.written_at));
     }
@@ -194,39 +188,6 @@ export class GroupWriter {
   #now(databaseTime: number): number {
     return this.#options.notBefore(this.#options.wall?.() ?? databaseTime);
   }
-
-  /**
-   * The answer to the commit was lost. What it would have been is in the log: this returns the first event's place; false: it is
-   * not there, and never will be; null: not found out.
-   */
-  async #find({ decision, revision }: GroupToStore): Promise<Place | false | null> {
-    const [event] = decision.events;
-    // Without an event there was nothing to be stored that a caller could ask for again.
-    if (event === undefined) return false;
-    const deadline = performance.now() + FIND_OUT_MS;
-    for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
-      const asking = this.#askWhetherStored(event, revision, left);
-      const answer = await Promise.race([asking, sleep(left, 'no answer' as const, { ref: false })]);
-      if (answer !== 'no answer') return answer;
-      await sleep(FIND_OUT_PAUSE_MS);
-    }
-    return null;
-  }
-
-  /** Null: the log does not go back that far any more. */
-  async #askWhetherStored(event: LockEvent, after: bigint, withinMs: number): Promise<Place | false | null | 'no answer'> {
-    let client: pg.PoolClient | null = null;
-    try {
-      client = await this.#pool.connect();
-      const results = await read(client, [findStored(event, after, ASSUMED_MAX_AGE_MS, Math.max(1, Math.floor(withinMs)))]);
-      client.release();
-      const [[taken], [found]] = results as [[LockTaken], Place[]];
-      return found ?? (taken.oldest_revision <= after ? false : null);
-    } catch {
-      client?.release(true);
-      return 'no answer';
-    }
-  }
 }
 
 /** The group as it is stored behind that revision: with the tokens and revisions that follow it. */
@@ -272,14 +233,11 @@ async function store(client: pg.PoolClient, sql: string): Promise<StoreAnswer> {
 }
 
 /**
- * Ends the transaction without a commit; resolves to whether it ended so, which is certain where the session goes on. Nobody needs
- * to wait for it after a read: what was read under the lock stays true, whatever becomes of the connection.
- *
- * @param error of a session that may be over
+ * Ends the transaction without a commit, and lets go of the connection; resolves to whether it ended so, which is certain where
+ * the session goes on. Nobody needs to wait for it after a read: what was read under the lock stays true, whatever becomes of it.
  */
-async function rollBack(client: pg.PoolClient, error?: unknown): Promise<boolean> {
+async function rollBack(client: pg.PoolClient): Promise<boolean> {
   try {
-    if (error !== undefined && !(error instanceof pg.DatabaseError)) throw error;
     await client.query('ROLLBACK');
     client.release();
     return true;
@@ -289,11 +247,9 @@ async function rollBack(client: pg.PoolClient, error?: unknown): Promise<boolean
   }
 }
 
-/** Sends the statements in one message, and returns the rows of those that are queries. */
-async function read(client: pg.PoolClient, statements: readonly string[]): Promise<unknown[][]> {
-  const results = (await client.query(statements.join('\n'))) as pg.QueryResult | pg.QueryResult[];
-  return [results]
-    .flat()
-    .filter(({ command }) => command === 'SELECT')
-    .map(({ rows }) => rows as unknown[]);
+/** The same after an error: only where the database reported it, the session may go on. */
+async function endAfter(client: pg.PoolClient, error: unknown): Promise<boolean> {
+  if (error instanceof pg.DatabaseError) return rollBack(client);
+  client.release(true);
+  return false;
 }
