@@ -5,6 +5,7 @@ import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
 import type { RetriedRelease } from '../retry-lookups.js';
 import { EVENT_COLUMNS, LOCK_COLUMNS, type ClockRow } from '../rows.js';
+import { laterTime } from './later-time.js';
 import { bigintArray, booleanArray, integerArray, textArray, textLiteral } from './literals.js';
 
 /**
@@ -28,6 +29,9 @@ const LARGE_ROW_BYTES = 1800;
 const EVENT = EVENT_COLUMNS.split(', ')
   .map((column) => `event.${column}`)
   .join(', ');
+
+/** By so much, at the most, the log may have come to a later time than that of a decision on assumptions. */
+const MAX_DELAY_MS = 100;
 
 // A time that the database allows each statement is not meant for one that waits. In the lists below NULL is no text.
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
@@ -148,15 +152,17 @@ export function storeAssumed(group: GroupToStore, { resources, acquisitions, rem
 }
 
 function callStoreGroup(group: GroupToStore, maxAgeMs: number | null, assumed: readonly string[]): string {
-  const { logId, revision, now, clock, isAnnounced } = group;
+  const { logId, revision, now, clock, isAnnounced, decision, rows } = group;
+  const { upToMs, movesExpiry } = laterTime(decision.events, rows, now);
+  const age = [maxAgeMs ?? 'NULL', Math.min(upToMs, MAX_DELAY_MS)];
   // Who waits longer for the lock is too old when it comes.
-  const basis = [textLiteral(logId), revision, now, clock, maxAgeMs ?? 'NULL', maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
-  return `SELECT * FROM holdfast_store_group(${[...basis, ...assumed, ...events(group)].join(', ')});`;
+  const basis = [textLiteral(logId), revision, now, clock, ...age, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
+  return `SELECT * FROM holdfast_store_group(${[...basis, ...assumed, ...events(group, movesExpiry)].join(', ')});`;
 }
 
 type RowChange = 'insert' | 'update' | 'delete';
 
-function events({ decision, rows }: GroupToStore): string[] {
+function events({ decision, rows }: GroupToStore, movesExpiry: readonly boolean[]): string[] {
   const lastEvents = new Map(decision.events.map((event) => [event.resource, event]));
   const finalRows = decision.events.map((event) =>
     lastEvents.get(event.resource) === event ? decision.changedRows.get(event.resource) : undefined,
@@ -177,6 +183,7 @@ function events({ decision, rows }: GroupToStore): string[] {
     bigintArray(column(decision.events, 'expiresAt')),
     textArray(column(decision.events, 'requestId')),
     textArray(column(decision.events, 'metadata')),
+    booleanArray(movesExpiry),
     textArray(changes),
     integerArray(finalRows.map((row) => row?.ttlMs ?? 0)),
     booleanArray(finalRows.map((row) => row?.reacquired ?? false)),
@@ -199,17 +206,18 @@ function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): 
  * Finds the first event of a group above that revision, and sees to it that the group, if it is not stored, never will be. The
  * lock comes first: once it is free, a group that held it has ended, one way or the other; one that has yet to take it finds
  * that the log has come to a time for which it is too old. (What is found may be of another group only if that one did the same
- * to the same lock for the same owner within the same millisecond.)
+ * to the same lock for the same owner, through another instance, within these milliseconds.)
  */
-export function findStored(event: LockEvent, after: bigint, maxAgeMs: number, lockTimeoutMs: number): string {
-  const { type, resource, owner, requestId, at, writtenAt, acquiredAt, expiresAt } = event;
+export function findStored(event: LockEvent, after: bigint, lockTimeoutMs: number): string {
+  const { type, resource, owner, requestId, metadata, at, writtenAt, expiresAt } = event;
+  const orNull = (text: string | null) => (text === null ? 'NULL' : textLiteral(text));
   return `${takeLock(lockTimeoutMs)}
     SELECT revision, written_at FROM lock_events
-     WHERE revision > ${after} AND type = ${textLiteral(type)} AND at = ${at}
-       AND resource = ${textLiteral(resource)} AND owner = ${textLiteral(owner)}
-       AND acquired_at = ${acquiredAt} AND expires_at = ${expiresAt}
-       AND request_id IS NOT DISTINCT FROM ${requestId === null ? 'NULL' : textLiteral(requestId)}
+     WHERE revision > ${after} AND written_at BETWEEN ${writtenAt} AND ${writtenAt + MAX_DELAY_MS}
+       AND type = ${textLiteral(type)} AND resource = ${textLiteral(resource)} AND owner = ${textLiteral(owner)}
+       AND (expires_at = ${expiresAt} OR expires_at - at = ${expiresAt - at})
+       AND request_id IS NOT DISTINCT FROM ${orNull(requestId)} AND metadata IS NOT DISTINCT FROM ${orNull(metadata)}
      ORDER BY revision LIMIT 1;
-    UPDATE lock_clock SET at = greatest(at, ${writtenAt + maxAgeMs + 1}) WHERE id = 1;
+    UPDATE lock_clock SET at = greatest(at, ${writtenAt + MAX_DELAY_MS + 1}) WHERE id = 1;
     COMMIT;`;
 }

@@ -137,7 +137,7 @@ export class GroupWriter {
     const isRolledBack = await endAfter(client, error);
     if (!isOutage(error)) throw error;
     if (group !== null && !isRolledBack) {
-      const found = await findGroup(this.#pool, group, ASSUMED_MAX_AGE_MS);
+      const found = await findGroup(this.#pool, group);
       if (found === null) throw new StoreUnavailable('The database did not confirm the group', null, { cause: error });
       if (found) return asStored(group, commands, found.revision - 1n, Number(found.written_at));
     }
@@ -190,13 +190,11 @@ export class GroupWriter {
   }
 }
 
-/** The group as it is stored behind that revision: with the tokens and revisions that follow it. */
-function asStored(group: GroupToStore, commands: readonly Command[], revision: bigint, writtenAt: number): GroupToStore {
-  const { now, rows } = group;
-  const isAsDecided = revision === group.revision;
-  const decision = isAsDecided ? group.decision : decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands);
-  const events = writtenAt === now ? decision.events : decision.events.map((event) => ({ ...event, writtenAt }));
-  return { ...group, revision, decision: { ...decision, events } };
+/** The group as it is stored behind that revision, at that time: with the tokens and times that follow from them. */
+function asStored(group: GroupToStore, commands: readonly Command[], revision: bigint, now: number): GroupToStore {
+  if (revision === group.revision && now === group.now) return group;
+  const { rows } = group;
+  return { ...group, revision, now, decision: decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands) };
 }
 
 function sightingAfter({ logId, revision, decision }: GroupToStore, answer: StoreAnswer): Sighting {

@@ -15,20 +15,14 @@ export type Place = Pick<EventRow, 'revision' | 'written_at'>;
 /**
  * The answer to a group's commit was lost: what it would have been is in the log. False: it is not there, and never will be; null:
  * not found out.
- *
- * @param maxAgeMs of its decision, when it is stored
  */
-export async function findGroup(
-  pool: pg.Pool,
-  { decision, revision }: GroupToStore,
-  maxAgeMs: number,
-): Promise<Place | false | null> {
+export async function findGroup(pool: pg.Pool, { decision, revision }: GroupToStore): Promise<Place | false | null> {
   const [event] = decision.events;
   // Without an event there was nothing to be stored that a caller could ask for again.
   if (event === undefined) return false;
   const deadline = performance.now() + FIND_OUT_MS;
   for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
-    const asking = ask(pool, event, revision, maxAgeMs, left);
+    const asking = ask(pool, event, revision, left);
     const answer = await Promise.race([asking, sleep(left, 'no answer' as const, { ref: false })]);
     if (answer !== 'no answer') return answer;
     await sleep(FIND_OUT_PAUSE_MS);
@@ -37,17 +31,11 @@ export async function findGroup(
 }
 
 /** Null: the log does not go back that far any more. */
-async function ask(
-  pool: pg.Pool,
-  event: LockEvent,
-  after: bigint,
-  maxAgeMs: number,
-  withinMs: number,
-): Promise<Place | false | null | 'no answer'> {
+async function ask(pool: pg.Pool, event: LockEvent, after: bigint, withinMs: number): Promise<Place | false | null | 'no answer'> {
   let client: pg.PoolClient | null = null;
   try {
     client = await pool.connect();
-    const results = await read(client, [findStored(event, after, maxAgeMs, Math.max(1, Math.floor(withinMs)))]);
+    const results = await read(client, [findStored(event, after, Math.max(1, Math.floor(withinMs)))]);
     client.release();
     const [[taken], [found]] = results as [[LockTaken], Place[]];
     return found ?? (taken.oldest_revision <= after ? false : null);

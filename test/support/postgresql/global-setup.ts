@@ -24,8 +24,28 @@ declare module 'vitest' {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+interface RunningServer {
+  readonly server: SharedServer;
+  readonly stop: () => Promise<void>;
+}
+
+/** Each project loads this file for itself, so what they share is kept where all of them find it. */
+const shared = globalThis as typeof globalThis & {
+  holdfastTestServer?: { users: number; readonly running: Promise<RunningServer> };
+};
+
 /** Before the first test that needs PostgreSQL: a server for this run alone, or the one that TEST_DATABASE_URL names. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const held = (shared.holdfastTestServer ??= { users: 0, running: startServer() });
+  held.users++;
+  const { server, stop } = await held.running;
+  project.provide('postgresqlServer', server);
+  return async () => {
+    if (--held.users === 0) await stop();
+  };
+}
+
+async function startServer(): Promise<RunningServer> {
   // The server is stopped when this process exits; a signal would end the process without that.
   for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
   const { TEST_DATABASE_URL: givenUrl = '' } = process.env;
@@ -33,19 +53,18 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   const url = own?.url ?? givenUrl;
   const prefix = `holdfast_test_${randomBytes(6).toString('hex')}`;
   const template = `${prefix}_template`;
-  const tearDown = async () => {
+  const stop = async () => {
     if (own !== null) await own.remove();
     else await withClient(url, (client) => client.query(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`));
   };
   try {
     const empty = `TEMPLATE template0 ENCODING 'UTF8' ${await locale(url)}`;
     await createTemplate(url, template, empty);
-    project.provide('postgresqlServer', { url, prefix, empty, migrated: `TEMPLATE ${template}` });
+    return { server: { url, prefix, empty, migrated: `TEMPLATE ${template}` }, stop };
   } catch (error) {
-    await tearDown();
+    await stop();
     throw error;
   }
-  return tearDown;
 }
 
 /**

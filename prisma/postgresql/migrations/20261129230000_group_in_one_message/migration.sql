@@ -7,30 +7,32 @@ DROP INDEX IF EXISTS "lock_events_segment_fencing_token_revision_idx";
 -- The instance that decided may have assumed all of it, so that a whole group is this one call; or has read it, under the same lock.
 --
 -- known_revision: the newest one that the instance knew. It counted its new tokens from there on; they are stored as counted from
---   the one that is the newest in truth, which must not be far away.
+--   the one that is the newest in truth.
 -- decided_at: the time of the decision; clock_then: what the database's clock showed then, or would have; max_age_ms: the decision
---   must not be older than this (null: it may be of any age), neither by that clock nor by the time that the log has come to.
+--   must not be older than this by that clock (null: it may be of any age).
+-- max_delay_ms: by so much later it would have been the same, but for the times. It is stored at the time that the log has come to,
+--   if that is later than its own: whatever counts from the time of the decision is counted from there.
 -- announce: whether to tell whoever listens.
 -- assumed_resources, assumed_revisions: the rows that there are (revision 0: there is none), where that was assumed.
 -- request_*: requests that have acquired nothing since remembered_since, where that was assumed.
 -- event_*: the group's events, in their order. row_changes: what the last event of a resource makes of its row (null: nothing):
 --   'insert' and 'update' make it what the event says, with row_ttls_ms and row_reacquireds; 'delete' removes it.
 --
--- Returns whether it was stored, the newest revision before it, when its events were written (the time of the decision, or the
--- time that the log had come to), and the database's clock.
+-- Returns whether it was stored, the newest revision before it, the time at which it was, and the database's clock.
 CREATE OR REPLACE FUNCTION holdfast_store_group(
-  expected_log_id text, known_revision bigint, decided_at bigint, clock_then bigint, max_age_ms integer, lock_timeout_ms integer,
-  announce boolean,
+  expected_log_id text, known_revision bigint, decided_at bigint, clock_then bigint, max_age_ms integer, max_delay_ms integer,
+  lock_timeout_ms integer, announce boolean,
   assumed_resources text[], assumed_revisions bigint[],
   request_ids text[], request_resources text[], request_owners text[], remembered_since bigint,
   event_types text[], event_ats bigint[], event_resources text[], event_owners text[], event_tokens bigint[],
-  event_acquired_ats bigint[], event_expires_ats bigint[], event_request_ids text[], event_metadatas text[],
+  event_acquired_ats bigint[], event_expires_ats bigint[], event_request_ids text[], event_metadatas text[], event_moves_expiry boolean[],
   row_changes text[], row_ttls_ms integer[], row_reacquireds boolean[],
   OUT stored boolean, OUT revision bigint, OUT written_at bigint, OUT read_at bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   clock lock_clock;
   shift bigint;
+  delay bigint;
   advanced bigint;
 BEGIN
   -- All of it ends with the transaction. Every statement below is planned once in a session: to plan them takes longer than to
@@ -44,21 +46,14 @@ BEGIN
   read_at := floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
   revision := clock.revision;
   written_at := greatest(clock.at, decided_at);
+  delay := written_at - decided_at;
   shift := clock.revision - known_revision;
-  stored := clock.log_id = expected_log_id AND shift BETWEEN 0 AND 4096 AND read_at >= clock_then
-    AND coalesce(read_at - clock_then <= max_age_ms AND clock.at - decided_at <= max_age_ms, true);
+  stored := clock.log_id = expected_log_id AND shift >= 0 AND delay <= max_delay_ms
+    AND read_at >= clock_then AND coalesce(read_at - clock_then <= max_age_ms, true);
   IF stored AND cardinality(assumed_resources) > 0 THEN
     stored := NOT EXISTS (
       SELECT FROM unnest(assumed_resources, assumed_revisions) AS assumed(resource, revision)
        WHERE coalesce((SELECT l.revision FROM distributed_locks AS l WHERE l.resource = assumed.resource), 0) <> assumed.revision);
-  END IF;
-  IF stored AND shift > 0 AND cardinality(assumed_resources) > 0 THEN
-    -- Nothing happened to these locks that the decision knows nothing of, at a time that may be after its own.
-    stored := NOT EXISTS (
-      SELECT FROM generate_series(known_revision / 4096, clock.revision / 4096) AS later(segment),
-                  unnest(assumed_resources) AS assumed(resource)
-       WHERE EXISTS (SELECT FROM lock_events AS e
-                      WHERE e.segment = later.segment AND e.resource = assumed.resource AND e.revision > known_revision));
   END IF;
   IF stored AND cardinality(request_ids) > 0 THEN
     stored := NOT EXISTS (
@@ -80,21 +75,26 @@ BEGIN
     INSERT INTO distributed_locks (resource, owner, fencing_token, revision, acquired_at, expires_at, ttl_ms, request_id, reacquired,
                                    metadata, expiry_recorded)
     SELECT e.resource, e.owner, e.token + CASE WHEN e.token > known_revision THEN shift ELSE 0 END, clock.revision + e.n,
-           e.acquired_at, e.expires_at, e.ttl_ms, e.request_id, e.reacquired, e.metadata, e.type = 'EXPIRED'
+           e.acquired_at + CASE WHEN e.token > known_revision THEN delay ELSE 0 END,
+           e.expires_at + CASE WHEN e.moves_expiry THEN delay ELSE 0 END,
+           e.ttl_ms, e.request_id, e.reacquired, e.metadata, e.type = 'EXPIRED'
       FROM unnest(event_types, event_resources, event_owners, event_tokens, event_acquired_ats, event_expires_ats,
-                  event_request_ids, event_metadatas, row_changes, row_ttls_ms, row_reacquireds) WITH ORDINALITY
-        AS e(type, resource, owner, token, acquired_at, expires_at, request_id, metadata, change, ttl_ms, reacquired, n)
+                  event_request_ids, event_metadatas, event_moves_expiry, row_changes, row_ttls_ms, row_reacquireds) WITH ORDINALITY
+        AS e(type, resource, owner, token, acquired_at, expires_at, request_id, metadata, moves_expiry, change, ttl_ms, reacquired, n)
      WHERE e.change = 'insert';
   END IF;
   IF 'update' = ANY (row_changes) THEN
     -- A row that is claimed, acquired again or renewed keeps its id.
     UPDATE distributed_locks AS l SET
            owner = e.owner, fencing_token = e.token + CASE WHEN e.token > known_revision THEN shift ELSE 0 END,
-           revision = clock.revision + e.n, acquired_at = e.acquired_at, expires_at = e.expires_at, ttl_ms = e.ttl_ms,
-           request_id = e.request_id, reacquired = e.reacquired, metadata = e.metadata, expiry_recorded = e.type = 'EXPIRED'
+           revision = clock.revision + e.n,
+           acquired_at = e.acquired_at + CASE WHEN e.token > known_revision THEN delay ELSE 0 END,
+           expires_at = e.expires_at + CASE WHEN e.moves_expiry THEN delay ELSE 0 END,
+           ttl_ms = e.ttl_ms, request_id = e.request_id, reacquired = e.reacquired, metadata = e.metadata,
+           expiry_recorded = e.type = 'EXPIRED'
       FROM unnest(event_types, event_resources, event_owners, event_tokens, event_acquired_ats, event_expires_ats,
-                  event_request_ids, event_metadatas, row_changes, row_ttls_ms, row_reacquireds) WITH ORDINALITY
-        AS e(type, resource, owner, token, acquired_at, expires_at, request_id, metadata, change, ttl_ms, reacquired, n)
+                  event_request_ids, event_metadatas, event_moves_expiry, row_changes, row_ttls_ms, row_reacquireds) WITH ORDINALITY
+        AS e(type, resource, owner, token, acquired_at, expires_at, request_id, metadata, moves_expiry, change, ttl_ms, reacquired, n)
      WHERE e.change = 'update' AND l.resource = e.resource;
   END IF;
   IF 'delete' = ANY (row_changes) THEN
@@ -103,11 +103,13 @@ BEGIN
   END IF;
   INSERT INTO lock_events (segment, revision, type, at, written_at, resource, owner, fencing_token, acquired_at, expires_at,
                            request_id, metadata)
-  SELECT (clock.revision + e.n) / 4096, clock.revision + e.n, e.type, e.at, holdfast_store_group.written_at, e.resource, e.owner,
-         e.token + CASE WHEN e.token > known_revision THEN shift ELSE 0 END, e.acquired_at, e.expires_at, e.request_id, e.metadata
+  SELECT (clock.revision + e.n) / 4096, clock.revision + e.n, e.type, e.at + CASE WHEN e.type = 'EXPIRED' THEN 0 ELSE delay END,
+         holdfast_store_group.written_at, e.resource, e.owner, e.token + CASE WHEN e.token > known_revision THEN shift ELSE 0 END,
+         e.acquired_at + CASE WHEN e.token > known_revision THEN delay ELSE 0 END,
+         e.expires_at + CASE WHEN e.moves_expiry THEN delay ELSE 0 END, e.request_id, e.metadata
     FROM unnest(event_types, event_ats, event_resources, event_owners, event_tokens, event_acquired_ats, event_expires_ats,
-                event_request_ids, event_metadatas) WITH ORDINALITY
-      AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, n);
+                event_request_ids, event_metadatas, event_moves_expiry) WITH ORDINALITY
+      AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, moves_expiry, n);
 END $$;
 
 -- The rows of these resources, looked up in the same way.
