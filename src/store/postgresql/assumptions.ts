@@ -6,8 +6,13 @@ import type { Lock } from '../../locks/lock.js';
 const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024;
 const ROW_BYTES = 400;
 
-/** A clock that was not compared for longer may have drifted away from the database's by a millisecond. */
-const MAX_CLOCK_AGE_MS = 5000;
+/**
+ * The database's clock is known from a question that was answered within this: what is made of it is behind by no more. It is
+ * asked again after so long, in which the two clocks may drift apart by so much of that time.
+ */
+const MAX_ROUND_TRIP_MS = 20;
+const MAX_CLOCK_AGE_MS = 10_000;
+const MAX_DRIFT = 1e-4;
 
 /** Groups in a row that are not decided on assumptions, at the most: after each one that was wrong, twice as many. */
 const MAX_DISTRUST = 64;
@@ -29,8 +34,13 @@ export interface Sighting {
   /** The newest revision, and when it was written. */
   readonly revision: bigint;
   readonly at: number;
-  /** The database's clock, in epoch milliseconds. */
+}
+
+/** What the database's clock showed, in epoch milliseconds, at some time between the question and the answer. */
+export interface ClockReading {
   readonly readAt: number;
+  readonly askedAt: number;
+  readonly answeredAt: number;
 }
 
 /**
@@ -42,9 +52,9 @@ export class Assumptions {
     maxSize: MAX_REMEMBERED_BYTES,
     sizeCalculation: ({ resource, owner, metadata }) => ROW_BYTES + resource.length + owner.length + (metadata?.length ?? 0),
   });
-  #seen: Omit<Sighting, 'readAt'> | null = null;
+  #seen: Sighting | null = null;
   /** The database's clock is ahead of the process's by this or more. */
-  #clockOffset = -Infinity;
+  #clockOffset = 0;
   #comparedAt = -Infinity;
   #distrust = 0;
   #distrusted = 0;
@@ -66,42 +76,38 @@ export class Assumptions {
     return { ...this.#seen, clock: Math.floor(elapsed + this.#clockOffset), rows };
   }
 
-  /** They were right. */
-  confirm(sighting: Sighting, changedRows: ReadonlyMap<string, Lock | null>): void {
-    this.#distrust = 0;
-    this.#see(sighting, Math.max(this.#clockOffset, clockOffset(sighting)));
-    this.#remember(changedRows);
-  }
-
-  /** They were wrong, or may have been. */
-  distrust(): void {
-    this.#distrust = Math.min(MAX_DISTRUST, 2 * this.#distrust + 1);
-    this.#distrusted = this.#distrust;
-  }
-
-  /** What the database holds, read under the lock; null: no row. */
-  learn(sighting: Sighting, rows: ReadonlyMap<string, Lock | null>): void {
-    this.#see(sighting, clockOffset(sighting));
-    this.#remember(rows);
-  }
-
-  #see({ logId, revision, at }: Sighting, offset: number): void {
+  /** They were right, or all of it was read: what the database holds now, as far as it is known. Null: no row. */
+  learn({ logId, revision, at }: Sighting, rows: ReadonlyMap<string, Lock | null>): void {
     // Of another history nothing is known.
     if (logId !== this.#seen?.logId || revision < this.#seen.revision) this.#locks.clear();
     this.#seen = { logId, revision, at };
-    this.#clockOffset = offset;
-    this.#comparedAt = performance.now();
-  }
-
-  #remember(rows: ReadonlyMap<string, Lock | null>): void {
     for (const [resource, lock] of rows) {
       if (lock === null) this.#locks.delete(resource);
       else this.#locks.set(resource, lock);
     }
   }
-}
 
-/** The clock was read before its reading came: it is ahead by no less than this. */
-function clockOffset({ readAt }: Sighting): number {
-  return readAt - performance.now();
+  compareClock({ readAt, askedAt, answeredAt }: ClockReading): void {
+    if (answeredAt - askedAt > MAX_ROUND_TRIP_MS) return;
+    // Where it was never compared, or not with this clock, this is -Infinity.
+    const faded = this.#clockOffset - MAX_DRIFT * (answeredAt - this.#comparedAt);
+    this.#clockOffset = Math.max(readAt - answeredAt, faded);
+    this.#comparedAt = answeredAt;
+  }
+
+  trust(): void {
+    this.#distrust = 0;
+  }
+
+  /**
+   * They were wrong, or may have been.
+   *
+   * @param clock what the database's clock showed, where it answered
+   */
+  distrust(clock: { readonly assumed: number; readonly readAt: number } | null): void {
+    // It was set back, or runs slowly.
+    if (clock !== null && clock.readAt < clock.assumed) this.#comparedAt = -Infinity;
+    this.#distrust = Math.min(MAX_DISTRUST, 2 * this.#distrust + 1);
+    this.#distrusted = this.#distrust;
+  }
 }

@@ -90,15 +90,16 @@ export class GroupWriter {
       const answer = await store(client, storeAssumed(group, { resources, acquisitions, rememberedSince }, ASSUMED_MAX_AGE_MS));
       if (answer.stored) {
         const stored = asStored(group, commands, answer.revision, Number(answer.written_at));
-        this.#assumptions.confirm(sightingAfter(stored, answer), stored.decision.changedRows);
+        this.#assumptions.trust();
+        this.#assumptions.learn(sightingAfter(stored), stored.decision.changedRows);
         return stored;
       }
+      this.#assumptions.distrust({ assumed: assumption.clock, readAt: Number(answer.read_at) });
+      return null;
     } catch (error) {
-      const stored = await this.#afterFault(client, error, group, commands, true);
-      if (stored !== null) return stored;
+      this.#assumptions.distrust(null);
+      return this.#afterFault(client, error, group, commands, true);
     }
-    this.#assumptions.distrust();
-    return null;
   }
 
   /** Null: nothing was stored, and the next attempt may do better. */
@@ -114,7 +115,7 @@ export class GroupWriter {
       }
       const answer = await store(client, storeGroup(decided, isLast ? null : DECISION_MAX_AGE_MS));
       if (!answer.stored) return null;
-      this.#assumptions.learn(sightingAfter(decided, answer), decided.decision.changedRows);
+      this.#assumptions.learn(sightingAfter(decided), decided.decision.changedRows);
       return decided;
     } catch (error) {
       const hasTime = !isLast && performance.now() - startedAt < REPEAT_WITHIN_MS;
@@ -156,11 +157,13 @@ export class GroupWriter {
   async #decide(client: pg.PoolClient, commands: readonly Command[], lockTimeoutMs: number): Promise<GroupToStore> {
     const resources = [...new Set(commands.map(({ resource }) => resource))];
     const { acquisitions } = retryLookups(commands, new Map());
+    const askedAt = performance.now();
     const results = await read(client, [
       takeLock(lockTimeoutMs),
       ...(resources.length === 0 ? [] : [readLocksOf(resources)]),
       ...(acquisitions.length === 0 ? [] : [readAcquisitions(acquisitions)]),
     ]);
+    const answeredAt = performance.now();
     const [taken] = results.shift() as [LockTaken];
     const locks = resources.length === 0 ? [] : (results.shift() as LockRow[]).map(toLock);
     const acquired = acquisitions.length === 0 ? [] : (results.shift() as EventRow[]).map(toEvent);
@@ -168,7 +171,8 @@ export class GroupWriter {
     const { log_id: logId, revision, at, read_at: readAt } = taken;
     const now = Math.max(this.#now(Number(readAt)), Number(at));
     const rows = new Map(locks.map((lock) => [lock.resource, lock]));
-    this.#assumptions.learn({ logId, revision, at: Number(at), readAt: Number(readAt) }, rowsOrNone(resources, rows));
+    this.#assumptions.learn({ logId, revision, at: Number(at) }, rowsOrNone(resources, rows));
+    this.#assumptions.compareClock({ readAt: Number(readAt), askedAt, answeredAt });
     const rememberedSince = now - this.#options.retryWindowMs;
     const retries = new RetryMemory();
     for (const event of acquired) if (event.writtenAt >= rememberedSince) retries.learn(event);
@@ -197,9 +201,8 @@ function asStored(group: GroupToStore, commands: readonly Command[], revision: b
   return { ...group, revision, now, decision: decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands) };
 }
 
-function sightingAfter({ logId, revision, decision }: GroupToStore, answer: StoreAnswer): Sighting {
-  const newest = revision + BigInt(decision.events.length);
-  return { logId, revision: newest, at: Number(answer.written_at), readAt: Number(answer.read_at) };
+function sightingAfter({ logId, revision, now, decision }: GroupToStore): Sighting {
+  return { logId, revision: revision + BigInt(decision.events.length), at: now };
 }
 
 function rowsOrNone(resources: readonly string[], rows: ReadonlyMap<string, Lock>): Map<string, Lock | null> {
