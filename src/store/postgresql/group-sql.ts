@@ -211,20 +211,29 @@ function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): 
 }
 
 /**
- * Finds the first event of a group above that revision, and sees to it that the group, if it is not stored, never will be. The
- * lock comes first: once it is free, a group that held it has ended, one way or the other; one that has yet to take it finds
- * that the log has come to a time for which it is too old. (What is found may be of another group only if that one did the same
- * to the same lock for the same owner within the same millisecond.)
+ * Finds where the events of a group are, one after the other, above that revision: the place of the first one. Sees to it that
+ * the group, if it is not stored, never will be. The lock comes first: once it is free, a group that held it has ended, one way
+ * or the other; one that has yet to take it finds that the log has come to a time for which it is too old. (What is found may be
+ * another group only if that one did all the same to the same locks for the same owners within the same millisecond.)
  */
-export function findStored(event: LockEvent, after: bigint, maxAgeMs: number, lockTimeoutMs: number): string {
-  const { type, resource, owner, requestId, at, writtenAt, acquiredAt, expiresAt } = event;
+export function findStored(
+  events: readonly [LockEvent, ...LockEvent[]],
+  after: bigint,
+  maxAgeMs: number,
+  lockTimeoutMs: number,
+): string {
+  const [{ at, resource, writtenAt }] = events;
   return `${takeLock(lockTimeoutMs)}
-    SELECT revision, written_at FROM lock_events
-     WHERE revision > ${after} AND type = ${textLiteral(type)} AND at = ${at}
-       AND resource = ${textLiteral(resource)} AND owner = ${textLiteral(owner)}
-       AND acquired_at = ${acquiredAt} AND expires_at = ${expiresAt}
-       AND request_id IS NOT DISTINCT FROM ${requestId === null ? 'NULL' : textLiteral(requestId)}
-     ORDER BY revision LIMIT 1;
+    SELECT first.revision, first.written_at FROM lock_events AS first
+     WHERE first.revision > ${after} AND first.at = ${at} AND first.resource = ${textLiteral(resource)} AND NOT EXISTS (
+       SELECT FROM unnest(${eventColumns(events).join(', ')}) WITH ORDINALITY
+           AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, n)
+        WHERE NOT EXISTS (
+          SELECT FROM lock_events AS l
+           WHERE l.revision = first.revision + e.n - 1 AND l.written_at = first.written_at AND l.type = e.type AND l.at = e.at
+             AND l.resource = e.resource AND l.owner = e.owner AND l.acquired_at = e.acquired_at AND l.expires_at = e.expires_at
+             AND l.request_id IS NOT DISTINCT FROM e.request_id))
+     ORDER BY first.revision LIMIT 1;
     UPDATE lock_clock SET at = greatest(at, ${writtenAt + maxAgeMs + 1}) WHERE id = 1;
     COMMIT;`;
 }

@@ -66,14 +66,14 @@ export class GroupWriter {
 
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
     const startedAt = performance.now();
-    let stored = await this.#storeAssumed(commands);
+    let stored = await this.#storeAssumed(commands, startedAt);
     for (let attempt = 1; stored === null; attempt++) stored = await this.#attempt(commands, startedAt, attempt === MAX_DECISIONS);
     const { decision, logId } = stored;
     return { outcomes: decision.outcomes, events: decision.events, logId, commitMs: performance.now() - startedAt };
   }
 
   /** Null: nothing was stored, since too little is known, or what was assumed is not true. */
-  async #storeAssumed(commands: readonly Command[]): Promise<GroupToStore | null> {
+  async #storeAssumed(commands: readonly Command[], startedAt: number): Promise<GroupToStore | null> {
     const assumption = this.#assumptions.for(commands);
     if (assumption === null) return null;
     const { logId, revision, rows } = assumption;
@@ -96,7 +96,7 @@ export class GroupWriter {
         return stored;
       }
     } catch (error) {
-      const stored = await this.#afterFault(client, error, group, commands, true);
+      const stored = await this.#afterFault(client, error, group, commands, startedAt + REPEAT_WITHIN_MS);
       if (stored !== null) return stored;
     }
     this.#assumptions.distrust();
@@ -119,8 +119,7 @@ export class GroupWriter {
       this.#assumptions.learn(sightingAfter(decided, answer), decided.decision.changedRows);
       return decided;
     } catch (error) {
-      const hasTime = !isLast && performance.now() - startedAt < REPEAT_WITHIN_MS;
-      return this.#afterFault(client, error, decided, commands, hasTime);
+      return this.#afterFault(client, error, decided, commands, isLast ? -Infinity : startedAt + REPEAT_WITHIN_MS);
     }
   }
 
@@ -134,7 +133,7 @@ export class GroupWriter {
     error: unknown,
     group: GroupToStore | null,
     commands: readonly Command[],
-    hasTime: boolean,
+    repeatUntil: number,
   ): Promise<GroupToStore | null> {
     const isRolledBack = await rollBack(client, error);
     if (!isOutage(error)) throw error;
@@ -143,7 +142,7 @@ export class GroupWriter {
       if (found === null) throw new StoreUnavailable('The database did not confirm the group', null, { cause: error });
       if (found) return asStored(group, commands, found.revision - 1n, Number(found.written_at));
     }
-    if (hasTime && isPassing(error)) return null;
+    if (performance.now() < repeatUntil && isPassing(error)) return null;
     throw new StoreUnavailable('The database did not take the group', false, { cause: error });
   }
 
@@ -188,12 +187,12 @@ export class GroupWriter {
    * not there, and never will be; null: not found out.
    */
   async #find({ decision, revision }: GroupToStore): Promise<Place | false | null> {
-    const [event] = decision.events;
+    const [first, ...others] = decision.events;
     // Without an event there was nothing to be stored that a caller could ask for again.
-    if (event === undefined) return false;
+    if (first === undefined) return false;
     const deadline = performance.now() + FIND_OUT_MS;
     for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
-      const asking = this.#askWhetherStored(event, revision, left);
+      const asking = this.#askWhetherStored([first, ...others], revision, left);
       const answer = await Promise.race([asking, sleep(left, 'no answer' as const, { ref: false })]);
       if (answer !== 'no answer') return answer;
       await sleep(FIND_OUT_PAUSE_MS);
@@ -202,11 +201,15 @@ export class GroupWriter {
   }
 
   /** Null: the log does not go back that far any more. */
-  async #askWhetherStored(event: LockEvent, after: bigint, withinMs: number): Promise<Place | false | null | 'no answer'> {
+  async #askWhetherStored(
+    events: readonly [LockEvent, ...LockEvent[]],
+    after: bigint,
+    withinMs: number,
+  ): Promise<Place | false | null | 'no answer'> {
     let client: pg.PoolClient | null = null;
     try {
       client = await this.#pool.connect();
-      const results = await read(client, [findStored(event, after, ASSUMED_MAX_AGE_MS, Math.max(1, Math.floor(withinMs)))]);
+      const results = await read(client, [findStored(events, after, ASSUMED_MAX_AGE_MS, Math.max(1, Math.floor(withinMs)))]);
       client.release();
       const [[taken], [found]] = results as [[LockTaken], Place[]];
       return found ?? (taken.oldest_revision <= after ? false : null);
