@@ -145,3 +145,12 @@ test('a group is not stored in another history than that which it was decided on
   expect(await store({ ...group, revision: group.revision + 1n })).toBe(false);
   expect(await store(group)).toBe(true);
 });
+
+test('a group is not stored where its lock was taken and released at a time that is after its own', async () => {
+  const { url, store } = await openDatabase();
+  const early = await decide(url, [acquire('job', 'A'), acquire('two', 'A')]);
+  const elsewhere = await decide(url, [acquire('elsewhere', 'A')]);
+  expect(await store(await decide(url, [acquire('two', 'B'), release('two', 'B')], [], MAX_AGE_MS / 2))).toBe(true);
+  expect(await store(early)).toBe(false);
+  expect(await store(elsewhere)).toBe(true);
+});

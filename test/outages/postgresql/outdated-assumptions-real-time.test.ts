@@ -184,11 +184,13 @@ describe('what another instance did to the same lock is found', () => {
   test('an acquisition of that request that is over, whatever else is in the group', async () => {
     const { store, other } = await openBoth();
     await other.commit([acquire('job', 'A', { requestId: 'r' }), release('job', 'A')]);
+    // All that this instance could tell it by is the request.
+    await store.commit([acquire('two', 'A')]);
     const { outcomes } = await store.commit([acquire('two', 'A'), acquire('job', 'A', { requestId: 'r' }), acquire('job', 'A')]);
     expect(outcomes).toMatchObject([
-      { kind: 'acquired', lock: { fencingToken: 5n } },
-      { kind: 'conflict', reason: 'REQUEST_SPENT', current: null },
       { kind: 'acquired', lock: { fencingToken: 6n } },
+      { kind: 'conflict', reason: 'REQUEST_SPENT', current: null },
+      { kind: 'acquired', lock: { fencingToken: 7n } },
     ]);
   });
 });
