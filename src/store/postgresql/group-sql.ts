@@ -102,6 +102,8 @@ export interface GroupToStore {
   readonly clock: number;
   /** The rows of its resources before it. */
   readonly rows: ReadonlyMap<string, Lock>;
+  /** Whether other instances are told of it as it commits. */
+  readonly isAnnounced: boolean;
 }
 
 /** What is to be found as it was assumed, for a group to be stored. */
@@ -146,55 +148,38 @@ export function storeAssumed(group: GroupToStore, { resources, acquisitions, rem
 }
 
 function callStoreGroup(group: GroupToStore, maxAgeMs: number | null, assumed: readonly string[]): string {
-  const { logId, revision, now, clock } = group;
+  const { logId, revision, now, clock, isAnnounced } = group;
   // Who waits longer for the lock is too old when it comes.
-  const basis = [textLiteral(logId), revision, now, clock, maxAgeMs ?? 'NULL', maxAgeMs ?? LOCK_TIMEOUT_MS];
-  return `SELECT * FROM holdfast_store_group(${[...basis, ...assumed, ...changes(group)].join(', ')});`;
+  const basis = [textLiteral(logId), revision, now, clock, maxAgeMs ?? 'NULL', maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
+  return `SELECT * FROM holdfast_store_group(${[...basis, ...assumed, ...events(group)].join(', ')});`;
 }
 
-function changes({ decision: { changedRows, events }, rows }: GroupToStore): string[] {
-  const kept: Lock[] = [];
-  const removed: string[] = [];
-  for (const [resource, lock] of changedRows) {
-    if (lock !== null) kept.push(lock);
-    else if (rows.has(resource)) removed.push(resource);
-  }
-  return [
-    booleanArray(kept.map(({ resource }) => !rows.has(resource))),
-    ...lockColumns(kept),
-    textArray(removed),
-    ...eventColumns(events),
-  ];
-}
+type RowChange = 'insert' | 'update' | 'delete';
 
-function lockColumns(locks: readonly Lock[]): string[] {
+function events({ decision, rows }: GroupToStore): string[] {
+  const lastEvents = new Map(decision.events.map((event) => [event.resource, event]));
+  const finalRows = decision.events.map((event) =>
+    lastEvents.get(event.resource) === event ? decision.changedRows.get(event.resource) : undefined,
+  );
+  const changes = decision.events.map(({ resource }, index): RowChange | null => {
+    const row = finalRows[index];
+    if (row === undefined) return null;
+    if (rows.has(resource)) return row === null ? 'delete' : 'update';
+    return row === null ? null : 'insert';
+  });
   return [
-    textArray(column(locks, 'resource')),
-    textArray(column(locks, 'owner')),
-    bigintArray(column(locks, 'fencingToken')),
-    bigintArray(column(locks, 'revision')),
-    bigintArray(column(locks, 'acquiredAt')),
-    bigintArray(column(locks, 'expiresAt')),
-    integerArray(column(locks, 'ttlMs')),
-    textArray(column(locks, 'requestId')),
-    booleanArray(column(locks, 'reacquired')),
-    textArray(column(locks, 'metadata')),
-    booleanArray(column(locks, 'expiryRecorded')),
-  ];
-}
-
-/** Their revisions follow from their order, and they are all written at the time of the decision. */
-function eventColumns(events: readonly LockEvent[]): string[] {
-  return [
-    textArray(column(events, 'type')),
-    bigintArray(column(events, 'at')),
-    textArray(column(events, 'resource')),
-    textArray(column(events, 'owner')),
-    bigintArray(column(events, 'fencingToken')),
-    bigintArray(column(events, 'acquiredAt')),
-    bigintArray(column(events, 'expiresAt')),
-    textArray(column(events, 'requestId')),
-    textArray(column(events, 'metadata')),
+    textArray(column(decision.events, 'type')),
+    bigintArray(column(decision.events, 'at')),
+    textArray(column(decision.events, 'resource')),
+    textArray(column(decision.events, 'owner')),
+    bigintArray(column(decision.events, 'fencingToken')),
+    bigintArray(column(decision.events, 'acquiredAt')),
+    bigintArray(column(decision.events, 'expiresAt')),
+    textArray(column(decision.events, 'requestId')),
+    textArray(column(decision.events, 'metadata')),
+    textArray(changes),
+    integerArray(finalRows.map((row) => row?.ttlMs ?? 0)),
+    booleanArray(finalRows.map((row) => row?.reacquired ?? false)),
   ];
 }
 

@@ -9,6 +9,7 @@ import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
+import type { Announcer } from './announcer.js';
 import { Assumptions, type Sighting } from './assumptions.js';
 import { isOutage, isPassing, namedFault } from './faults.js';
 import {
@@ -57,10 +58,12 @@ export interface GroupWriterOptions {
 export class GroupWriter {
   readonly #pool: pg.Pool;
   readonly #options: GroupWriterOptions;
+  readonly #announcer: Announcer;
   readonly #assumptions = new Assumptions();
 
-  constructor(pool: pg.Pool, options: GroupWriterOptions) {
+  constructor(pool: pg.Pool, announcer: Announcer, options: GroupWriterOptions) {
     this.#pool = pool;
+    this.#announcer = announcer;
     this.#options = options;
   }
 
@@ -68,7 +71,8 @@ export class GroupWriter {
     const startedAt = performance.now();
     let stored = await this.#storeAssumed(commands, startedAt);
     for (let attempt = 1; stored === null; attempt++) stored = await this.#attempt(commands, startedAt, attempt === MAX_DECISIONS);
-    const { decision, logId } = stored;
+    const { decision, logId, revision, isAnnounced } = stored;
+    if (decision.events.length > 0) this.#announcer.stored(revision + BigInt(decision.events.length), isAnnounced);
     return { outcomes: decision.outcomes, events: decision.events, logId, commitMs: performance.now() - startedAt };
   }
 
@@ -84,7 +88,7 @@ export class GroupWriter {
     // What changes nothing needs no commit: the other way it is one message, too, and no wait for the disk.
     if (decision.events.length === 0) return null;
 
-    const group = { decision, logId, revision, now, clock: assumption.clock, rows };
+    const group = { decision, logId, revision, now, clock: assumption.clock, rows, isAnnounced: this.#announcer.isDue };
     const resources = [...new Set(commands.map(({ resource }) => resource))];
     const rememberedSince = now - this.#options.retryWindowMs;
     const client = await this.#connect();
@@ -175,7 +179,15 @@ export class GroupWriter {
     for (const event of acquired) if (event.writtenAt >= rememberedSince) retries.learn(event);
     for (const event of await readReleases(client, commands, rows, rememberedSince)) retries.learn(event);
 
-    return { decision: decideGroup({ revision, now, rows, retries }, commands), logId, revision, now, clock: Number(readAt), rows };
+    return {
+      decision: decideGroup({ revision, now, rows, retries }, commands),
+      logId,
+      revision,
+      now,
+      clock: Number(readAt),
+      rows,
+      isAnnounced: true,
+    };
   }
 
   #now(databaseTime: number): number {

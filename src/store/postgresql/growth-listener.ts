@@ -1,8 +1,6 @@
 import pg from 'pg';
+import { CHANNEL } from './announcer.js';
 import { connectionConfig, endConnection } from './connections.js';
-
-/** The channel on which holdfast_advance() tells every new revision. */
-const CHANNEL = 'holdfast_log';
 
 /** How often the log is looked at though nobody told of a change: a notice can be lost, with the connection or by a pooler. */
 const POLL_MS = 1000;

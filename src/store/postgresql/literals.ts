@@ -5,13 +5,17 @@
 
 /** No text can end its literal. (The driver's own function says the same, but takes half a second for a full group.) */
 export function textLiteral(text: string): string {
+  // To look first takes a quarter of the time, and there is hardly ever anything to escape.
+  if (!text.includes("'") && !text.includes('\\')) return `'${text}'`;
   const escaped = text.replace(/['\\]/g, '$&$&');
   // Only so written, a backslash is the same whatever `standard_conforming_strings` says. The space keeps the E a word.
   return escaped.includes('\\') ? ` E'${escaped}'` : `'${escaped}'`;
 }
 
 export function textArray(texts: readonly (string | null)[]): string {
-  return `${textLiteral(`{${texts.map(textElement).join()}}`)}::text[]`;
+  let list = '';
+  for (const text of texts) list += list === '' ? textElement(text) : `,${textElement(text)}`;
+  return `${textLiteral(`{${list}}`)}::text[]`;
 }
 
 export function bigintArray(numbers: readonly (bigint | number)[]): string {
@@ -27,5 +31,6 @@ export function booleanArray(values: readonly boolean[]): string {
 }
 
 function textElement(text: string | null): string {
-  return text === null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`;
+  if (text === null) return 'NULL';
+  return text.includes('"') || text.includes('\\') ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`;
 }

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Command } from '../../locks/commands.js';
 import type { CommittedGroup, LockSelector, LockStore, LogHead, LogPage, RetentionPolicy } from '../lock-store.js';
 import { StoreUnavailable } from '../lock-store.js';
+import { Announcer } from './announcer.js';
 import { openPool } from './connections.js';
 import { DatabaseClock } from './database-clock.js';
 import { GroupWriter } from './group-writer.js';
@@ -38,6 +39,7 @@ export class PostgresqlStore implements LockStore {
   readonly #readPool: pg.Pool;
   readonly #reader: Reader;
   readonly #clock: DatabaseClock;
+  readonly #announcer: Announcer;
   readonly #writer: GroupWriter;
   #listener: GrowthListener | null = null;
   #closed: Promise<void> | null = null;
@@ -54,7 +56,12 @@ export class PostgresqlStore implements LockStore {
     this.#reader = new Reader(this.#readPool, moment);
     const clock = new DatabaseClock(() => this.#reader.now());
     this.#clock = clock;
-    this.#writer = new GroupWriter(this.#writePool, { retryWindowMs, wall, notBefore: (now) => clock.notBefore(now) });
+    this.#announcer = new Announcer(this.#writePool);
+    this.#writer = new GroupWriter(this.#writePool, this.#announcer, {
+      retryWindowMs,
+      wall,
+      notBefore: (now) => clock.notBefore(now),
+    });
   }
 
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
@@ -107,6 +114,7 @@ export class PostgresqlStore implements LockStore {
 
   async #close(): Promise<void> {
     await this.#listener?.close();
+    await this.#announcer.close();
     // Each waits for what its connections are doing.
     await Promise.all([this.#writePool.end(), this.#readPool.end()]);
   }
