@@ -168,18 +168,25 @@ function events({ decision, rows }: GroupToStore): string[] {
     return row === null ? null : 'insert';
   });
   return [
-    textArray(column(decision.events, 'type')),
-    bigintArray(column(decision.events, 'at')),
-    textArray(column(decision.events, 'resource')),
-    textArray(column(decision.events, 'owner')),
-    bigintArray(column(decision.events, 'fencingToken')),
-    bigintArray(column(decision.events, 'acquiredAt')),
-    bigintArray(column(decision.events, 'expiresAt')),
-    textArray(column(decision.events, 'requestId')),
-    textArray(column(decision.events, 'metadata')),
+    ...eventColumns(decision.events),
     textArray(changes),
     integerArray(finalRows.map((row) => row?.ttlMs ?? 0)),
     booleanArray(finalRows.map((row) => row?.reacquired ?? false)),
+  ];
+}
+
+/** Their revisions follow from their order, and they are all written at the time of the decision. */
+function eventColumns(events: readonly LockEvent[]): string[] {
+  return [
+    textArray(column(events, 'type')),
+    bigintArray(column(events, 'at')),
+    textArray(column(events, 'resource')),
+    textArray(column(events, 'owner')),
+    bigintArray(column(events, 'fencingToken')),
+    bigintArray(column(events, 'acquiredAt')),
+    bigintArray(column(events, 'expiresAt')),
+    textArray(column(events, 'requestId')),
+    textArray(column(events, 'metadata')),
   ];
 }
 
@@ -196,21 +203,16 @@ function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): 
 }
 
 /**
- * Finds where the events of a group are, one after the other, above that revision: the place of the first one. Sees to it that
- * the group, if it is not stored, never will be. The lock comes first: once it is free, a group that held it has ended, one way
+ * Finds where the events of a group are, of which there are some, one after the other: the place of the first one. Sees to it
+ * that the group, if it is not stored, never will be. The lock comes first: once it is free, a group that held it has ended, one way
  * or the other; one that has yet to take it finds that the log has come to a time for which it is too old. (What is found may be
  * another group only if that one did all the same to the same locks for the same owners within the same millisecond.)
  */
-export function findStored(
-  events: readonly [LockEvent, ...LockEvent[]],
-  after: bigint,
-  maxAgeMs: number,
-  lockTimeoutMs: number,
-): string {
-  const [{ at, resource, writtenAt }] = events;
+export function findStored({ decision: { events }, revision, now }: GroupToStore, maxAgeMs: number, lockTimeoutMs: number): string {
+  const { at, resource } = events[0] as LockEvent;
   return `${takeLock(lockTimeoutMs)}
     SELECT first.revision, first.written_at FROM lock_events AS first
-     WHERE first.revision > ${after} AND first.at = ${at} AND first.resource = ${textLiteral(resource)} AND NOT EXISTS (
+     WHERE first.revision > ${revision} AND first.at = ${at} AND first.resource = ${textLiteral(resource)} AND NOT EXISTS (
        SELECT FROM unnest(${eventColumns(events).join(', ')}) WITH ORDINALITY
            AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, n)
         WHERE NOT EXISTS (
@@ -219,6 +221,6 @@ export function findStored(
              AND l.resource = e.resource AND l.owner = e.owner AND l.acquired_at = e.acquired_at AND l.expires_at = e.expires_at
              AND l.request_id IS NOT DISTINCT FROM e.request_id))
      ORDER BY first.revision LIMIT 1;
-    UPDATE lock_clock SET at = greatest(at, ${writtenAt + maxAgeMs + 1}) WHERE id = 1;
+    UPDATE lock_clock SET at = greatest(at, ${now + maxAgeMs + 1}) WHERE id = 1;
     COMMIT;`;
 }

@@ -198,13 +198,12 @@ export class GroupWriter {
    * The answer to the commit was lost. What it would have been is in the log: this returns the first event's place; false: it is
    * not there, and never will be; null: not found out.
    */
-  async #find({ decision, revision }: GroupToStore): Promise<Place | false | null> {
-    const [first, ...others] = decision.events;
+  async #find(group: GroupToStore): Promise<Place | false | null> {
     // Without an event there was nothing to be stored that a caller could ask for again.
-    if (first === undefined) return false;
+    if (group.decision.events.length === 0) return false;
     const deadline = performance.now() + FIND_OUT_MS;
     for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
-      const asking = this.#askWhetherStored([first, ...others], revision, left);
+      const asking = this.#askWhetherStored(group, left);
       const answer = await Promise.race([asking, sleep(left, 'no answer' as const, { ref: false })]);
       if (answer !== 'no answer') return answer;
       await sleep(FIND_OUT_PAUSE_MS);
@@ -213,18 +212,14 @@ export class GroupWriter {
   }
 
   /** Null: the log does not go back that far any more. */
-  async #askWhetherStored(
-    events: readonly [LockEvent, ...LockEvent[]],
-    after: bigint,
-    withinMs: number,
-  ): Promise<Place | false | null | 'no answer'> {
+  async #askWhetherStored(group: GroupToStore, withinMs: number): Promise<Place | false | null | 'no answer'> {
     let client: pg.PoolClient | null = null;
     try {
       client = await this.#pool.connect();
-      const results = await read(client, [findStored(events, after, ASSUMED_MAX_AGE_MS, Math.max(1, Math.floor(withinMs)))]);
+      const results = await read(client, [findStored(group, ASSUMED_MAX_AGE_MS, Math.max(1, Math.floor(withinMs)))]);
       client.release();
       const [[taken], [found]] = results as [[LockTaken], Place[]];
-      return found ?? (taken.oldest_revision <= after ? false : null);
+      return found ?? (taken.oldest_revision <= group.revision ? false : null);
     } catch {
       client?.release(true);
       return 'no answer';

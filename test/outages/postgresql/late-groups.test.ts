@@ -38,9 +38,8 @@ async function openDatabase(): Promise<Database & { readonly held: Lock }> {
       const [row] = await lastRows(url, storeAssumed(group, { resources, acquisitions: [], rememberedSince: 0 }, MAX_AGE_MS));
       return row?.['stored'] as boolean;
     },
-    find: async ({ decision, revision }) => {
-      const events = decision.events as [LockEvent, ...LockEvent[]];
-      const [row] = await lastRows(url, findStored(events, revision, MAX_AGE_MS, LOCK_TIMEOUT_MS));
+    find: async (group) => {
+      const [row] = await lastRows(url, findStored(group, MAX_AGE_MS, LOCK_TIMEOUT_MS));
       return row === undefined ? null : BigInt(row['revision'] as string);
     },
   };
@@ -70,6 +69,7 @@ async function decide(url: string, commands: readonly Command[], locks: readonly
     now,
     clock: Number(clock),
     rows,
+    isAnnounced: true,
   };
 }
 

@@ -19,7 +19,7 @@ export function onlyMessageBytes(...commands: readonly Command[]): number {
   const rows = new Map();
   const now = Date.now();
   const decision = decideGroup({ revision: 1n, now, rows, retries: new RetryMemory() }, commands);
-  const group = { decision, logId: '0'.repeat(32), revision: 1n, now, clock: now, rows };
+  const group = { decision, logId: '0'.repeat(32), revision: 1n, now, clock: now, rows, isAnnounced: true };
   const resources = [...new Set(commands.map(({ resource }) => resource))];
   return Buffer.byteLength(storeAssumed(group, { resources, acquisitions: [], rememberedSince: 0 }, 100)) + FRAME_BYTES;
 }
