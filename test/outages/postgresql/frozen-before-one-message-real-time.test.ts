@@ -23,7 +23,7 @@ const MESSAGE = onlyMessageBytes(JOB);
 const MOMENTS: Readonly<Record<string, number>> = {
   'before it leaves': 0,
   'after its first byte': 1,
-  'half-way': MESSAGE / 2,
+  'half-way': Math.floor(MESSAGE / 2),
   'just before it is complete': MESSAGE - 20,
 };
 

@@ -14,7 +14,7 @@ const FOUND_OUT_MS = 3_000;
 const QUIET_MS = 100;
 const LEASE_MS = 50;
 
-const HALF_WAY: Stall = { direction: 'toServer', afterBytes: onlyMessageBytes(acquire('job', 'A')) / 2 };
+const HALF_WAY: Stall = { direction: 'toServer', afterBytes: Math.floor(onlyMessageBytes(acquire('job', 'A')) / 2) };
 const NO_ANSWER: Stall = { direction: 'toClient' };
 
 /** A store that knows enough, but not that another one has changed something since. What it has acquired expires soon. */
