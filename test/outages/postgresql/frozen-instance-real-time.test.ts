@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { acquire } from '../../support/commands.js';
 import type { Stall } from '../../support/tcp-proxy.js';
 import { answerTo } from './answers.js';
-import { firstMessageBytes } from './messages.js';
+import { firstMessageBytes, secondMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs, WAITS_FOR_THE_LOCK } from './sessions.js';
 import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
 
@@ -16,6 +16,7 @@ const QUIET_MS = 150;
 const TRUE_ANSWERS = ['conflict', 'unavailable, not applied'];
 
 const FIRST_MESSAGE = firstMessageBytes('job');
+const SECOND_MESSAGE = secondMessageBytes(acquire('job', 'frozen'));
 
 /** Moments at which a transaction of two messages stops, each while it has the lock or is about to. */
 const MOMENTS: Readonly<Record<string, Stall>> = {
@@ -23,7 +24,7 @@ const MOMENTS: Readonly<Record<string, Stall>> = {
   'in the answer to the first message': { direction: 'toClient', afterBytes: 50 },
   'between the two messages': { direction: 'toServer', afterBytes: FIRST_MESSAGE },
   'in the second message': { direction: 'toServer', afterBytes: FIRST_MESSAGE + 100 },
-  'just before the second message is complete': { direction: 'toServer', afterBytes: FIRST_MESSAGE + 500 },
+  'just before the second message is complete': { direction: 'toServer', afterBytes: FIRST_MESSAGE + SECOND_MESSAGE - 20 },
 };
 
 /** An instance whose way to the database freezes, with groups of two messages, and another one on the same database. */

@@ -1,7 +1,7 @@
 import type { Command } from '../../../src/locks/commands.js';
 import { decideGroup } from '../../../src/locks/decide-group.js';
 import { RetryMemory } from '../../../src/locks/retries.js';
-import { readLocksOf, storeAssumed, takeLock } from '../../../src/store/postgresql/group-sql.js';
+import { readLocksOf, storeAssumed, storeGroup, takeLock, type GroupToStore } from '../../../src/store/postgresql/group-sql.js';
 
 /** A message of the simple protocol begins with its kind and its length, and ends with a NUL. */
 const FRAME_BYTES = 6;
@@ -12,14 +12,22 @@ export function firstMessageBytes(...resources: readonly string[]): number {
 }
 
 /**
- * How long the message of a group is, at the least, that is stored with its first one, in a young log, and names no lock that is
- * held: it may be some digits longer.
+ * How long the second of two messages of a group is, at the least, in a young log, where it names no lock that is held: it may
+ * be some digits longer.
  */
+export function secondMessageBytes(...commands: readonly Command[]): number {
+  return Buffer.byteLength(storeGroup(decided(commands), 500)) + FRAME_BYTES;
+}
+
+/** The same for a group that takes one message. */
 export function onlyMessageBytes(...commands: readonly Command[]): number {
-  const rows = new Map();
-  const now = Date.now();
-  const decision = decideGroup({ revision: 1n, now, rows, retries: new RetryMemory() }, commands);
-  const group = { decision, logId: '0'.repeat(32), revision: 1n, now, clock: now, rows, isAnnounced: true };
   const resources = [...new Set(commands.map(({ resource }) => resource))];
-  return Buffer.byteLength(storeAssumed(group, { resources, acquisitions: [], rememberedSince: 0 }, 100)) + FRAME_BYTES;
+  const assumed = { resources, acquisitions: [], rememberedSince: 0 };
+  return Buffer.byteLength(storeAssumed(decided(commands), assumed, 100)) + FRAME_BYTES;
+}
+
+function decided(commands: readonly Command[]): GroupToStore {
+  const state = { revision: 1n, now: Date.now(), rows: new Map() };
+  const decision = decideGroup({ ...state, retries: new RetryMemory() }, commands);
+  return { ...state, decision, logId: '0'.repeat(32), clock: state.now, isAnnounced: true };
 }
