@@ -18,8 +18,11 @@ const ON_POSTGRESQL_ALONE = ['test/**/postgresql/**/*.test.ts', 'test/**/postgre
 
 const REAL_TIME = 'test/**/*-real-time.test.ts';
 
+/** What of these needs real time. */
 const inRealTime = (patterns: string[]) =>
-  patterns.map((pattern) => pattern.replace(/(-real-time)?\.test\.ts$/, '-real-time.test.ts'));
+  patterns
+    .map((pattern) => pattern.replace('/*.test.ts', '/*-real-time.test.ts'))
+    .filter((pattern) => pattern.includes('-real-time'));
 
 interface Selection {
   readonly include: string[];

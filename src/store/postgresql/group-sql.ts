@@ -31,7 +31,7 @@ const EVENT = EVENT_COLUMNS.split(', ')
   .join(', ');
 
 /** By so much, at the most, the log may have come to a later time than that of a decision on assumptions. */
-const MAX_DELAY_MS = 100;
+export const MAX_DELAY_MS = 100;
 
 // A time that the database allows each statement is not meant for one that waits. In the lists below NULL is no text.
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
@@ -132,7 +132,7 @@ export interface StoreAnswer {
 /** Stores and commits a group that was decided under the lock, unless it is older than this. Answers with a {@link StoreAnswer}. */
 export function storeGroup(group: GroupToStore, maxAgeMs: number | null): string {
   const tried = group.decision.events.length === 0 ? tryToAppend(group.revision + 1n) : '';
-  return `${callStoreGroup(group, maxAgeMs, Array<string>(6).fill('NULL'))} ${tried} COMMIT;`;
+  return `${callStoreGroup(group, maxAgeMs, Array<string>(7).fill('NULL'))} ${tried} COMMIT;`;
 }
 
 /**
@@ -143,6 +143,7 @@ export function storeAssumed(group: GroupToStore, { resources, acquisitions, rem
   const assumed = [
     textArray(resources),
     bigintArray(resources.map((resource) => group.rows.get(resource)?.revision ?? 0n)),
+    textArray(resources.map((resource) => group.rows.get(resource)?.owner ?? null)),
     textArray(column(acquisitions, 'requestId')),
     textArray(column(acquisitions, 'resource')),
     textArray(column(acquisitions, 'owner')),
@@ -174,19 +175,27 @@ function events({ decision, rows }: GroupToStore, movesExpiry: readonly boolean[
     return row === null ? null : 'insert';
   });
   return [
-    textArray(column(decision.events, 'type')),
-    bigintArray(column(decision.events, 'at')),
-    textArray(column(decision.events, 'resource')),
-    textArray(column(decision.events, 'owner')),
-    bigintArray(column(decision.events, 'fencingToken')),
-    bigintArray(column(decision.events, 'acquiredAt')),
-    bigintArray(column(decision.events, 'expiresAt')),
-    textArray(column(decision.events, 'requestId')),
-    textArray(column(decision.events, 'metadata')),
-    booleanArray(movesExpiry),
+    ...eventColumns(decision.events, movesExpiry),
     textArray(changes),
     integerArray(finalRows.map((row) => row?.ttlMs ?? 0)),
     booleanArray(finalRows.map((row) => row?.reacquired ?? false)),
+  ];
+}
+
+/** Their revisions follow from their order, and they are all written at the time of the decision. */
+/** Their revisions follow from their order, and they are all written at the time of the decision. */
+function eventColumns(events: readonly LockEvent[], movesExpiry: readonly boolean[]): string[] {
+  return [
+    textArray(column(events, 'type')),
+    bigintArray(column(events, 'at')),
+    textArray(column(events, 'resource')),
+    textArray(column(events, 'owner')),
+    bigintArray(column(events, 'fencingToken')),
+    bigintArray(column(events, 'acquiredAt')),
+    bigintArray(column(events, 'expiresAt')),
+    textArray(column(events, 'requestId')),
+    textArray(column(events, 'metadata')),
+    booleanArray(movesExpiry),
   ];
 }
 
@@ -203,21 +212,33 @@ function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): 
 }
 
 /**
- * Finds the first event of a group above that revision, and sees to it that the group, if it is not stored, never will be. The
- * lock comes first: once it is free, a group that held it has ended, one way or the other; one that has yet to take it finds
- * that the log has come to a time for which it is too old. (What is found may be of another group only if that one did the same
- * to the same lock for the same owner, through another instance, within these milliseconds.)
+ * Finds where the events of a group are, of which there are some, one after the other: the place of the first one. Sees to it
+ * that the group, if it is not stored, never will be. The lock comes first: once it is free, a group that held it has ended, one way
+ * or the other; one that has yet to take it finds that the log has come to a time for which it is too old. (What is found may be
+ * another group only if that one did all the same to the same locks for the same owners, with the same tokens, at about this time.)
  */
-export function findStored(event: LockEvent, after: bigint, lockTimeoutMs: number): string {
-  const { type, resource, owner, requestId, metadata, at, writtenAt, expiresAt } = event;
-  const orNull = (text: string | null) => (text === null ? 'NULL' : textLiteral(text));
+export function findStored(group: GroupToStore, lockTimeoutMs: number): string {
+  const { decision, rows, revision, now } = group;
+  const { resource } = decision.events[0] as LockEvent;
+  const { movesExpiry } = laterTime(decision.events, rows, now);
   return `${takeLock(lockTimeoutMs)}
-    SELECT revision, written_at FROM lock_events
-     WHERE revision > ${after} AND written_at BETWEEN ${writtenAt} AND ${writtenAt + MAX_DELAY_MS}
-       AND type = ${textLiteral(type)} AND resource = ${textLiteral(resource)} AND owner = ${textLiteral(owner)}
-       AND (expires_at = ${expiresAt} OR expires_at - at = ${expiresAt - at})
-       AND request_id IS NOT DISTINCT FROM ${orNull(requestId)} AND metadata IS NOT DISTINCT FROM ${orNull(metadata)}
-     ORDER BY revision LIMIT 1;
-    UPDATE lock_clock SET at = greatest(at, ${writtenAt + MAX_DELAY_MS + 1}) WHERE id = 1;
+    SELECT first.revision, first.written_at
+      FROM (SELECT *, revision - 1 - ${revision} AS shift, written_at - ${now} AS delay FROM lock_events
+             WHERE revision > ${revision} AND written_at BETWEEN ${now} AND ${now + MAX_DELAY_MS}
+               AND resource = ${textLiteral(resource)}) AS first
+     WHERE NOT EXISTS (
+       SELECT FROM unnest(${eventColumns(decision.events, movesExpiry).join(', ')}) WITH ORDINALITY
+           AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, moves_expiry, n)
+        WHERE NOT EXISTS (
+          SELECT FROM lock_events AS l
+           WHERE l.revision = first.revision + e.n - 1 AND l.written_at = first.written_at AND l.type = e.type
+             AND l.at = e.at + CASE WHEN e.type = 'EXPIRED' THEN 0 ELSE first.delay END
+             AND l.resource = e.resource AND l.owner = e.owner
+             AND l.fencing_token = e.token + CASE WHEN e.token > ${revision} THEN first.shift ELSE 0 END
+             AND l.acquired_at = e.acquired_at + CASE WHEN e.token > ${revision} THEN first.delay ELSE 0 END
+             AND l.expires_at = e.expires_at + CASE WHEN e.moves_expiry THEN first.delay ELSE 0 END
+             AND l.request_id IS NOT DISTINCT FROM e.request_id))
+     ORDER BY first.revision LIMIT 1;
+    UPDATE lock_clock SET at = greatest(at, ${now + MAX_DELAY_MS + 1}) WHERE id = 1;
     COMMIT;`;
 }

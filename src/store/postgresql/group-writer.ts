@@ -63,7 +63,7 @@ export class GroupWriter {
 
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
     const startedAt = performance.now();
-    let stored = await this.#storeAssumed(commands);
+    let stored = await this.#storeAssumed(commands, startedAt);
     for (let attempt = 1; stored === null; attempt++) stored = await this.#attempt(commands, startedAt, attempt === MAX_DECISIONS);
     const { decision, logId, revision, isAnnounced } = stored;
     if (decision.events.length > 0) this.#announcer.stored(revision + BigInt(decision.events.length), isAnnounced);
@@ -71,7 +71,7 @@ export class GroupWriter {
   }
 
   /** Null: nothing was stored, since too little is known, or what was assumed is not true. */
-  async #storeAssumed(commands: readonly Command[]): Promise<GroupToStore | null> {
+  async #storeAssumed(commands: readonly Command[], startedAt: number): Promise<GroupToStore | null> {
     const assumption = this.#assumptions.for(commands);
     if (assumption === null) return null;
     const { logId, revision, rows } = assumption;
@@ -98,7 +98,7 @@ export class GroupWriter {
       return null;
     } catch (error) {
       this.#assumptions.distrust(null);
-      return this.#afterFault(client, error, group, commands, true);
+      return this.#afterFault(client, error, group, commands, startedAt + REPEAT_WITHIN_MS);
     }
   }
 
@@ -118,8 +118,7 @@ export class GroupWriter {
       this.#assumptions.learn(sightingAfter(decided), decided.decision.changedRows);
       return decided;
     } catch (error) {
-      const hasTime = !isLast && performance.now() - startedAt < REPEAT_WITHIN_MS;
-      return this.#afterFault(client, error, decided, commands, hasTime);
+      return this.#afterFault(client, error, decided, commands, isLast ? -Infinity : startedAt + REPEAT_WITHIN_MS);
     }
   }
 
@@ -133,7 +132,7 @@ export class GroupWriter {
     error: unknown,
     group: GroupToStore | null,
     commands: readonly Command[],
-    hasTime: boolean,
+    repeatUntil: number,
   ): Promise<GroupToStore | null> {
     const isRolledBack = await endAfter(client, error);
     if (!isOutage(error)) throw error;
@@ -142,7 +141,7 @@ export class GroupWriter {
       if (found === null) throw new StoreUnavailable('The database did not confirm the group', null, { cause: error });
       if (found) return asStored(group, commands, found.revision - 1n, Number(found.written_at));
     }
-    if (hasTime && isPassing(error)) return null;
+    if (performance.now() < repeatUntil && isPassing(error)) return null;
     throw new StoreUnavailable('The database did not take the group', false, { cause: error });
   }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import type { LockEvent } from '../../locks/events.js';
 import type { EventRow } from '../rows.js';
 import { read } from './connections.js';
 import { findStored, type GroupToStore, type LockTaken } from './group-sql.js';
@@ -16,13 +15,12 @@ export type Place = Pick<EventRow, 'revision' | 'written_at'>;
  * The answer to a group's commit was lost: what it would have been is in the log. False: it is not there, and never will be; null:
  * not found out.
  */
-export async function findGroup(pool: pg.Pool, { decision, revision }: GroupToStore): Promise<Place | false | null> {
-  const [event] = decision.events;
+export async function findGroup(pool: pg.Pool, group: GroupToStore): Promise<Place | false | null> {
   // Without an event there was nothing to be stored that a caller could ask for again.
-  if (event === undefined) return false;
+  if (group.decision.events.length === 0) return false;
   const deadline = performance.now() + FIND_OUT_MS;
   for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
-    const asking = ask(pool, event, revision, left);
+    const asking = ask(pool, group, left);
     const answer = await Promise.race([asking, sleep(left, 'no answer' as const, { ref: false })]);
     if (answer !== 'no answer') return answer;
     await sleep(FIND_OUT_PAUSE_MS);
@@ -31,14 +29,14 @@ export async function findGroup(pool: pg.Pool, { decision, revision }: GroupToSt
 }
 
 /** Null: the log does not go back that far any more. */
-async function ask(pool: pg.Pool, event: LockEvent, after: bigint, withinMs: number): Promise<Place | false | null | 'no answer'> {
+async function ask(pool: pg.Pool, group: GroupToStore, withinMs: number): Promise<Place | false | null | 'no answer'> {
   let client: pg.PoolClient | null = null;
   try {
     client = await pool.connect();
-    const results = await read(client, [findStored(event, after, Math.max(1, Math.floor(withinMs)))]);
+    const results = await read(client, [findStored(group, Math.max(1, Math.floor(withinMs)))]);
     client.release();
     const [[taken], [found]] = results as [[LockTaken], Place[]];
-    return found ?? (taken.oldest_revision <= after ? false : null);
+    return found ?? (taken.oldest_revision <= group.revision ? false : null);
   } catch {
     client?.release(true);
     return 'no answer';

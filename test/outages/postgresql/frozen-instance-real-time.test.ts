@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { acquire } from '../../support/commands.js';
 import type { Stall } from '../../support/tcp-proxy.js';
 import { answerTo } from './answers.js';
-import { firstMessageBytes } from './messages.js';
+import { firstMessageBytes, secondMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs, WAITS_FOR_THE_LOCK } from './sessions.js';
-import { acquisitionsOf, openQuietStore, openStoreBehindProxy } from './store.js';
+import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
 
 /** How long one instance may keep the others waiting. */
 const PATIENCE_MS = 5_000;
@@ -16,23 +16,25 @@ const QUIET_MS = 150;
 const TRUE_ANSWERS = ['conflict', 'unavailable, not applied'];
 
 const FIRST_MESSAGE = firstMessageBytes('job');
+const SECOND_MESSAGE = secondMessageBytes(acquire('job', 'frozen'));
 
-/** Moments at which a transaction stops, each while it has the lock or is about to. */
+/** Moments at which a transaction of two messages stops, each while it has the lock or is about to. */
 const MOMENTS: Readonly<Record<string, Stall>> = {
   'in the first message': { direction: 'toServer', afterBytes: FIRST_MESSAGE - 50 },
   'in the answer to the first message': { direction: 'toClient', afterBytes: 50 },
   'between the two messages': { direction: 'toServer', afterBytes: FIRST_MESSAGE },
   'in the second message': { direction: 'toServer', afterBytes: FIRST_MESSAGE + 100 },
-  'just before the second message is complete': { direction: 'toServer', afterBytes: FIRST_MESSAGE + 500 },
+  'just before the second message is complete': { direction: 'toServer', afterBytes: FIRST_MESSAGE + SECOND_MESSAGE - 20 },
 };
 
-/** An instance whose way to the database freezes, and another one on the same database. */
+/** An instance whose way to the database freezes, with groups of two messages, and another one on the same database. */
 async function openBoth() {
   const { store: frozen, proxy, databaseUrl } = await openStoreBehindProxy();
   const other = await openQuietStore(databaseUrl);
   // From here on the connections are open, two of one that freezes, and carry nothing else than groups.
   await Promise.all([acquire('1', 'frozen'), acquire('2', 'frozen')].map((command) => answerTo(frozen, command)));
   await answerTo(other, acquire('3', 'other'));
+  await makeAskFirst(frozen, other, 3);
   const ownersOf = async (resource: string) =>
     (await acquisitionsOf(other)).filter((acquisition) => acquisition.startsWith(`${resource} `));
   return { frozen, proxy, other, databaseUrl, ownersOf };

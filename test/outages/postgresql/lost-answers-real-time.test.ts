@@ -7,7 +7,7 @@ import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
-import { acquisitionsOf, openQuietStore, openStoreBehindProxy } from './store.js';
+import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
 
 /** Within this an answer that was lost is found out, and a little more for the machine. */
 const FOUND_OUT_MS = 3_000;
@@ -21,11 +21,12 @@ const CUTTING_MS = isSoak ? 300_000 : 3_000;
 
 const FIRST_MESSAGE = firstMessageBytes('job');
 
-/** A group that is decided, and whose second message, which stores and commits it, has not left yet. */
+/** A group of two messages that is decided, and whose second message, which stores and commits it, has not left yet. */
 async function decideGroup() {
   const { store, proxy, databaseUrl } = await openStoreBehindProxy();
   const observer = await openQuietStore(databaseUrl);
   await answerTo(store, acquire('before', 'A'));
+  await makeAskFirst(store, observer);
   proxy.stall({ direction: 'toServer', afterBytes: FIRST_MESSAGE });
   const answer = answerTo(store, acquire('job', 'A'));
   await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
@@ -33,7 +34,7 @@ async function decideGroup() {
   return { store, proxy, observer, databaseUrl, answer };
 }
 
-describe('a group whose connection breaks', () => {
+describe('a group of two messages whose connection breaks', () => {
   test('after its COMMIT arrived and before the answer came, is told the true outcome', async () => {
     const { store, proxy, observer, answer } = await decideGroup();
     proxy.stall({ direction: 'toClient' });

@@ -13,7 +13,8 @@ DROP INDEX IF EXISTS "lock_events_segment_fencing_token_revision_idx";
 -- max_delay_ms: by so much later it would have been the same, but for the times. It is stored at the time that the log has come to,
 --   if that is later than its own: whatever counts from the time of the decision is counted from there.
 -- announce: whether to tell whoever listens.
--- assumed_resources, assumed_revisions: the rows that there are (revision 0: there is none), where that was assumed.
+-- assumed_*: the rows that there are (revision 0: there is none), where that was assumed. (A database that lost its newest changes
+--   may have given the same revision to another owner.)
 -- request_*: requests that have acquired nothing since remembered_since, where that was assumed.
 -- event_*: the group's events, in their order. row_changes: what the last event of a resource makes of its row (null: nothing):
 --   'insert' and 'update' make it what the event says, with row_ttls_ms and row_reacquireds; 'delete' removes it.
@@ -22,7 +23,7 @@ DROP INDEX IF EXISTS "lock_events_segment_fencing_token_revision_idx";
 CREATE OR REPLACE FUNCTION holdfast_store_group(
   expected_log_id text, known_revision bigint, decided_at bigint, clock_then bigint, max_age_ms integer, max_delay_ms integer,
   lock_timeout_ms integer, announce boolean,
-  assumed_resources text[], assumed_revisions bigint[],
+  assumed_resources text[], assumed_revisions bigint[], assumed_owners text[],
   request_ids text[], request_resources text[], request_owners text[], remembered_since bigint,
   event_types text[], event_ats bigint[], event_resources text[], event_owners text[], event_tokens bigint[],
   event_acquired_ats bigint[], event_expires_ats bigint[], event_request_ids text[], event_metadatas text[], event_moves_expiry boolean[],
@@ -52,8 +53,9 @@ BEGIN
     AND read_at >= clock_then AND coalesce(read_at - clock_then <= max_age_ms, true);
   IF stored AND cardinality(assumed_resources) > 0 THEN
     stored := NOT EXISTS (
-      SELECT FROM unnest(assumed_resources, assumed_revisions) AS assumed(resource, revision)
-       WHERE coalesce((SELECT l.revision FROM distributed_locks AS l WHERE l.resource = assumed.resource), 0) <> assumed.revision);
+      SELECT FROM unnest(assumed_resources, assumed_revisions, assumed_owners) AS assumed(resource, revision, owner)
+        LEFT JOIN LATERAL (SELECT l.revision, l.owner FROM distributed_locks AS l WHERE l.resource = assumed.resource) AS found ON true
+       WHERE coalesce(found.revision, 0) <> assumed.revision OR found.owner IS DISTINCT FROM assumed.owner);
   END IF;
   IF stored AND cardinality(request_ids) > 0 THEN
     stored := NOT EXISTS (

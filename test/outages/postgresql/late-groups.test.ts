@@ -1,0 +1,172 @@
+import type pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import type { Command } from '../../../src/locks/commands.js';
+import { decideGroup } from '../../../src/locks/decide-group.js';
+import type { LockEvent } from '../../../src/locks/events.js';
+import type { Lock } from '../../../src/locks/lock.js';
+import { RetryMemory } from '../../../src/locks/retries.js';
+import { findStored, MAX_DELAY_MS, storeAssumed, type GroupToStore } from '../../../src/store/postgresql/group-sql.js';
+import { acquire, release, renew } from '../../support/commands.js';
+import { createDatabase } from '../../support/database.js';
+import { withClient } from '../../support/postgresql/client.js';
+import { runSql } from '../../support/sql.js';
+import { logOf, openQuietStore } from './store.js';
+
+/** Longer than a test takes. */
+const MAX_AGE_MS = 60_000;
+const LOCK_TIMEOUT_MS = 1_000;
+
+interface Database {
+  readonly url: string;
+  /** Stores it as an instance would; whether it did. */
+  readonly store: (group: GroupToStore) => Promise<boolean>;
+  /** The revision of the first event, where the group is found. */
+  readonly find: (group: GroupToStore) => Promise<bigint | null>;
+}
+
+/** With one lock, `held`. */
+async function openDatabase(): Promise<Database & { readonly held: Lock }> {
+  const url = await createDatabase();
+  const store = await openQuietStore(url);
+  const { outcomes } = await store.commit([acquire('held', 'A')]);
+  const held = (outcomes[0] as { readonly lock: Lock }).lock;
+  return {
+    url,
+    held,
+    store: async (group) => {
+      const resources = [...new Set(group.decision.events.map(({ resource }) => resource))];
+      const [row] = await lastRows(url, storeAssumed(group, { resources, acquisitions: [], rememberedSince: 0 }, MAX_AGE_MS));
+      return row?.['stored'] as boolean;
+    },
+    find: async (group) => {
+      const [row] = await lastRows(url, findStored(group, LOCK_TIMEOUT_MS));
+      return row === undefined ? null : BigInt(row['revision'] as string);
+    },
+  };
+}
+
+/** Of the last query in the message. */
+function lastRows(url: string, message: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return withClient(url, async (client) => {
+    const results = (await client.query(message)) as unknown as pg.QueryResult<Record<string, unknown>>[];
+    return results.filter(({ command }) => command === 'SELECT').at(-1)!.rows;
+  });
+}
+
+/** A group as an instance decides it that knows the database's clock, and these rows. */
+async function decide(url: string, commands: readonly Command[], locks: readonly Lock[] = [], laterMs = 0): Promise<GroupToStore> {
+  const [row] = await runSql(
+    url,
+    'SELECT log_id, revision, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS clock FROM lock_clock',
+  );
+  const { log_id: logId, revision, clock } = row as { log_id: string; revision: bigint; clock: bigint };
+  const now = Number(clock) + laterMs;
+  const rows = new Map(locks.map((lock) => [lock.resource, lock]));
+  return {
+    decision: decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands),
+    logId,
+    revision,
+    now,
+    clock: Number(clock),
+    rows,
+    isAnnounced: true,
+  };
+}
+
+const GROUPS: Readonly<Record<string, readonly Command[]>> = {
+  'an acquisition': [acquire('job', 'A', { requestId: 'r' })],
+  'a renewal': [renew('held', 'A', { ttlMs: 90_000 })],
+  'an acquisition of a held lock': [acquire('held', 'A')],
+  'a lock that is free before it and after it': [acquire('job', 'A'), release('job', 'A')],
+  'many locks': Array.from({ length: 1_000 }, (_, n) => acquire(`job:${n}`, 'A')),
+};
+
+describe.each(Object.entries(GROUPS))('a group whose message comes late: %s', (_, commands) => {
+  test('stores nothing once it was looked for, and not found', async () => {
+    const { url, held, store, find } = await openDatabase();
+    const group = await decide(url, commands, [held]);
+    expect(await find(group)).toBe(null);
+    expect(await store(group)).toBe(false);
+    expect(await logOf(await openQuietStore(url))).toHaveLength(1);
+    // The next one is not held up.
+    expect(await store(await decide(url, commands, [held], MAX_AGE_MS + 1))).toBe(true);
+  });
+
+  test('stores nothing a second time once it was found, also where others stored something in between', async () => {
+    const { url, held, store, find } = await openDatabase();
+    const group = await decide(url, commands, [held]);
+    expect(await store(await decide(url, [acquire('before', 'B')]))).toBe(true);
+    expect(await store(group)).toBe(true);
+    expect(await store(await decide(url, [acquire('after', 'B')]))).toBe(true);
+    expect(await find(group)).toBe(3n);
+    expect(await store(group)).toBe(false);
+    expect(await logOf(await openQuietStore(url))).toHaveLength(3 + commands.length);
+  });
+});
+
+describe('a group is not taken for', () => {
+  test('one that did only a part of the same', async () => {
+    const { url, store, find } = await openDatabase();
+    const both = await decide(url, [acquire('1', 'A'), acquire('2', 'A')]);
+    const first = { ...both, decision: decideGroup({ ...both, retries: new RetryMemory() }, [acquire('1', 'A')]) };
+    expect(await store(first)).toBe(true);
+    expect(await find(both)).toBe(null);
+    expect(await find(first)).toBe(2n);
+  });
+
+  test.each<[string, Partial<LockEvent>]>([
+    ['of another moment', { at: 1 }],
+    ['of another owner', { owner: 'B' }],
+    ['of another request', { requestId: 'r' }],
+    ['of another length', { expiresAt: 1 }],
+  ])('one %s', async (_, difference) => {
+    const { url, store, find } = await openDatabase();
+    const group = await decide(url, [acquire('job', 'A')]);
+    expect(await store(group)).toBe(true);
+    const { decision } = group;
+    const events = decision.events.map((event) => ({ ...event, ...difference }));
+    expect(await find({ ...group, decision: { ...decision, events } })).toBe(null);
+    expect(await find(group)).toBe(2n);
+  });
+});
+
+test('a group is not stored by a clock that was set back since it was compared', async () => {
+  const { url, store } = await openDatabase();
+  const group = await decide(url, [acquire('job', 'A')]);
+  expect(await store({ ...group, clock: group.clock + MAX_AGE_MS })).toBe(false);
+  expect(await store(group)).toBe(true);
+});
+
+test('a group is not stored in another history than that which it was decided on, nor in one that has lost what it rests on', async () => {
+  const { url, store } = await openDatabase();
+  const group = await decide(url, [acquire('job', 'A')]);
+  expect(await store({ ...group, logId: '0'.repeat(32) })).toBe(false);
+  expect(await store({ ...group, revision: group.revision + 1n })).toBe(false);
+  expect(await store(group)).toBe(true);
+});
+
+test('a group is stored at the time that the log has come to, but not where that is much later than its own', async () => {
+  const { url, held, store } = await openDatabase();
+  const early = await decide(url, [acquire('job', 'A', { ttlMs: 60_000 }), renew('held', 'A', { ttlMs: 90_000 })], [held]);
+  const tooEarly = await decide(url, [acquire('other', 'A')]);
+  expect(await store(await decide(url, [acquire('job', 'B'), release('job', 'B')], [], MAX_DELAY_MS / 2))).toBe(true);
+  expect(await store(early)).toBe(true);
+  const [, , released, acquired, renewed] = await logOf(await openQuietStore(url));
+  expect(released!.at).toBeGreaterThan(early.now);
+  expect([acquired!.at, acquired!.acquiredAt, renewed!.at]).toEqual(Array(3).fill(released!.at));
+  expect([acquired!.expiresAt - acquired!.at, renewed!.expiresAt - renewed!.at]).toEqual([60_000, 90_000]);
+
+  expect(await store(await decide(url, [acquire('two', 'B')], [], 2 * MAX_DELAY_MS))).toBe(true);
+  expect(await store(tooEarly)).toBe(false);
+});
+
+test('a group is not stored at a later time that would have changed what was decided', async () => {
+  const { url, held, store } = await openDatabase();
+  const short = await decide(url, [renew('held', 'A', { ttlMs: 10 })], [held]);
+  const elsewhere = await decide(url, [acquire('job', 'A')]);
+  expect(await store(await decide(url, [acquire('two', 'B')], [], MAX_DELAY_MS / 2))).toBe(true);
+  expect(await store(short)).toBe(false);
+  const soonExpired = { ...held, expiresAt: short.now + MAX_DELAY_MS / 4 };
+  expect(await store(await decide(url, [acquire('held', 'A')], [soonExpired], -MAX_DELAY_MS / 4))).toBe(false);
+  expect(await store(elsewhere)).toBe(true);
+});

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { acquire } from '../../support/commands.js';
+import { runSql } from '../../support/sql.js';
+import type { Stall, TcpProxy } from '../../support/tcp-proxy.js';
+import { answerTo } from './answers.js';
+import { onlyMessageBytes } from './messages.js';
+import { HOLDS_THE_LOCK, pidsOf } from './sessions.js';
+import { acquisitionsOf, logOf, openQuietStore, openStoreBehindProxy } from './store.js';
+
+/** Within this an answer that was lost is found out, and a little more for the machine. */
+const FOUND_OUT_MS = 3_000;
+/** Long enough for all that was sent to be where it can get. */
+const QUIET_MS = 100;
+const LEASE_MS = 50;
+
+const HALF_WAY: Stall = { direction: 'toServer', afterBytes: Math.floor(onlyMessageBytes(acquire('job', 'A')) / 2) };
+const NO_ANSWER: Stall = { direction: 'toClient' };
+
+/** A store that knows enough, but not that another one has changed something since. What it has acquired expires soon. */
+async function openWarmStore() {
+  const { store, proxy, databaseUrl } = await openStoreBehindProxy();
+  const other = await openQuietStore(databaseUrl);
+  await answerTo(store, acquire('mine', 'A', { ttlMs: LEASE_MS }));
+  await answerTo(other, acquire('theirs', 'B'));
+  return { store, proxy, other, databaseUrl };
+}
+
+/** A group that was stored, and whose answer does not come. */
+async function storeUnheard() {
+  const opened = await openWarmStore();
+  const { store, proxy, other } = opened;
+  proxy.stall(NO_ANSWER);
+  const answer = answerTo(store, acquire('job', 'A'));
+  await expect.poll(() => acquisitionsOf(other)).toEqual(['mine A', 'theirs B', 'job A']);
+  return { ...opened, answer };
+}
+
+describe('a group of one message whose connection breaks', () => {
+  test('after it was stored and before the answer came, is told the true outcome, with the true tokens', async () => {
+    const { store, proxy, other } = await openWarmStore();
+    await sleep(LEASE_MS);
+    proxy.stall(NO_ANSWER);
+    const group = store.commit([acquire('job', 'A'), acquire('mine', 'A'), acquire('job', 'A'), acquire('job', 'B')]);
+    await expect.poll(() => acquisitionsOf(other)).toHaveLength(5);
+    proxy.cut();
+    proxy.pass();
+    const { outcomes, events } = await group;
+    expect((await logOf(other)).slice(2)).toEqual(events);
+    expect(events.map(({ type, revision, fencingToken }) => [type, revision, fencingToken])).toEqual([
+      ['EXPIRED', 3n, 1n],
+      ['ACQUIRED', 4n, 4n],
+      ['ACQUIRED', 5n, 5n],
+      ['ACQUIRED', 6n, 6n],
+    ]);
+    expect(outcomes).toMatchObject([
+      { kind: 'acquired', lock: { fencingToken: 4n } },
+      { kind: 'acquired', lock: { fencingToken: 5n } },
+      { kind: 'acquired', lock: { fencingToken: 6n }, reacquired: true },
+      { kind: 'conflict', current: { owner: 'A', fencingToken: 6n } },
+    ]);
+  });
+
+  test('before it arrived, is stored by another one, once, and nobody has waited', async () => {
+    const { store, proxy, other, databaseUrl } = await openWarmStore();
+    proxy.stall(HALF_WAY);
+    const answer = answerTo(store, acquire('job', 'A'));
+    await sleep(QUIET_MS);
+    expect(await pidsOf(databaseUrl, HOLDS_THE_LOCK)).toEqual([]);
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('acquired');
+    expect(await acquisitionsOf(other)).toEqual(['mine A', 'theirs B', 'job A']);
+  });
+
+  test('before it arrived, when another one has taken the lock, is told so', async () => {
+    const { store, proxy, other } = await openWarmStore();
+    proxy.stall(HALF_WAY);
+    const answer = answerTo(store, acquire('job', 'A'));
+    await sleep(QUIET_MS);
+    await other.commit([acquire('job', 'B')]);
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('conflict');
+    expect(await acquisitionsOf(other)).toEqual(['mine A', 'theirs B', 'job B']);
+  });
+
+  test('before it arrived, when another one has recorded the same expiry, is not taken for stored', async () => {
+    const { store, proxy, other } = await openWarmStore();
+    await sleep(LEASE_MS);
+    proxy.stall(HALF_WAY);
+    const group = store.commit([acquire('mine', 'A')]);
+    await sleep(QUIET_MS);
+    await other.commit([{ kind: 'expire', resource: 'mine' }, acquire('next', 'B')]);
+    proxy.cut();
+    proxy.pass();
+    const { events } = await group;
+    expect((await logOf(other)).slice(4)).toEqual(events);
+    expect(events).toMatchObject([{ type: 'ACQUIRED', resource: 'mine', fencingToken: 5n }]);
+  });
+
+  test('before it arrived, and that is found out late, is told that it was not applied', async () => {
+    const { store, proxy, other } = await openWarmStore();
+    proxy.stall(HALF_WAY);
+    const answer = answerTo(store, acquire('job', 'A'));
+    await sleep(FOUND_OUT_MS);
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('unavailable, not applied');
+    expect(await acquisitionsOf(other)).toEqual(['mine A', 'theirs B']);
+    expect((await answerTo(store, acquire('job', 'A'))).answer).toBe('acquired');
+  });
+
+  test('and is gone from the log before it can be asked for, is told that this is unknown', async () => {
+    const { store, proxy, databaseUrl, answer } = await storeUnheard();
+    await runSql(databaseUrl, 'DELETE FROM lock_events');
+    await runSql(databaseUrl, 'UPDATE lock_clock SET oldest_revision = revision');
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('unavailable, perhaps applied');
+    expect((await answerTo(store, acquire('job', 'B'))).answer).toBe('conflict');
+  });
+
+  test('before it arrived, in a log that was pruned meanwhile, is told that this is unknown, and never stored', async () => {
+    const { store, proxy, other, databaseUrl } = await openWarmStore();
+    proxy.stall(HALF_WAY);
+    const answer = answerTo(store, acquire('job', 'A'));
+    await sleep(QUIET_MS);
+    await other.commit([acquire('next', 'B')]);
+    await runSql(databaseUrl, 'DELETE FROM lock_events');
+    await runSql(databaseUrl, 'UPDATE lock_clock SET oldest_revision = revision');
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('unavailable, perhaps applied');
+    expect((await answerTo(other, acquire('job', 'B'))).answer).toBe('acquired');
+  });
+
+  test('and can not find out what became of it, is told within two seconds that this is unknown', async () => {
+    const refuse = (proxy: TcpProxy) => {
+      proxy.refuse();
+    };
+    const hang = (proxy: TcpProxy) => {
+      proxy.stall();
+    };
+    const effects = [refuse, hang].map(async (happen) => {
+      const { store, proxy, answer } = await storeUnheard();
+      happen(proxy);
+      proxy.cut();
+      const cutAt = performance.now();
+      const told = await answer;
+      const afterMs = performance.now() - cutAt;
+      proxy.pass();
+      return { told: told.answer, afterMs, next: (await answerTo(store, acquire('job', 'B'))).answer };
+    });
+    for (const { told, afterMs, next } of await Promise.all(effects)) {
+      expect([told, next]).toEqual(['unavailable, perhaps applied', 'conflict']);
+      expect(afterMs).toBeLessThan(FOUND_OUT_MS);
+    }
+  });
+});
