@@ -1,5 +1,6 @@
 import { benchDurability, commitGroups } from './durability.js';
 import { benchHeldLocks } from './held-locks.js';
+import { benchHistory } from './history.js';
 import { benchPostgresql } from './postgresql.js';
 import { benchTransports } from './transports.js';
 import { benchWriter } from './writer.js';
@@ -10,6 +11,7 @@ const BENCHES = {
   'held-locks': benchHeldLocks,
   durability: benchDurability,
   postgresql: benchPostgresql,
+  history: benchHistory,
 };
 
 const [first, file] = process.argv.slice(2);
