@@ -3,6 +3,7 @@ import { expect, onTestFinished } from 'vitest';
 import { createContext, type Services } from '../../src/graphql/context.js';
 import { presentError } from '../../src/graphql/errors.js';
 import { schema } from '../../src/graphql/schema.js';
+import { noPosition } from '../../src/graphql/stream-position.js';
 import { openPrismaClient } from '../../src/store/prisma-clients.js';
 import { startEngine, type EngineFixture } from '../support/engine.js';
 
@@ -30,7 +31,13 @@ export async function startApi(): Promise<Api> {
 
   const prepare = (text: string, variableValues: Record<string, unknown>) => {
     const document = parse(text);
-    return { schema, document, variableValues, contextValue: createContext(services), errors: validate(schema, document) };
+    return {
+      schema,
+      document,
+      variableValues,
+      contextValue: createContext(services, noPosition()),
+      errors: validate(schema, document),
+    };
   };
   return {
     ...fixture,
