@@ -12,6 +12,8 @@ export interface EventSourceOptions {
   readonly variables?: object;
   /** With which the stream before this one ended. */
   readonly lastEventId?: string;
+  /** Breaks the stream off at once, also while it is waited for. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -37,15 +39,16 @@ export async function* readEvents(url: string, query: string, options: EventSour
   }
 }
 
-function askForEvents(url: string, query: string, { method = 'GET', variables = {}, lastEventId }: EventSourceOptions) {
+function askForEvents(url: string, query: string, { method = 'GET', variables = {}, lastEventId, signal }: EventSourceOptions) {
   const headers = {
     accept: 'text/event-stream',
     connection: 'close',
     ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
   };
+  const abort = signal === undefined ? {} : { signal };
   if (method === 'POST') {
     const body = JSON.stringify({ query, variables });
-    return fetch(url, { method, headers: { ...headers, 'content-type': 'application/json' }, body });
+    return fetch(url, { method, headers: { ...headers, 'content-type': 'application/json' }, body, ...abort });
   }
-  return fetch(`${url}?${new URLSearchParams({ query, variables: JSON.stringify(variables) })}`, { headers });
+  return fetch(`${url}?${new URLSearchParams({ query, variables: JSON.stringify(variables) })}`, { headers, ...abort });
 }
