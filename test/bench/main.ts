@@ -2,6 +2,7 @@ import { benchDurability, commitGroups } from './durability.js';
 import { benchHeldLocks } from './held-locks.js';
 import { benchHistory } from './history.js';
 import { benchPostgresql } from './postgresql.js';
+import { benchSnapshots } from './snapshots.js';
 import { benchTransports } from './transports.js';
 import { benchWriter } from './writer.js';
 
@@ -12,6 +13,7 @@ const BENCHES = {
   durability: benchDurability,
   postgresql: benchPostgresql,
   history: benchHistory,
+  snapshots: benchSnapshots,
 };
 
 const [first, file] = process.argv.slice(2);
