@@ -3,11 +3,14 @@ import { segmentOf, SEGMENT_REVISIONS } from '../log-segments.js';
 import type { PrismaReader } from '../prisma-clients.js';
 import type { EventFilter, Revisions } from './event-filter.js';
 
-/** When the events of one type happened, the first and the last of a segment; epoch milliseconds. */
+/** What the events of one type in one segment lie between. */
 interface Span {
   readonly type: string;
+  /** Epoch milliseconds. */
   readonly first: number;
   readonly last: number;
+  readonly lowestToken: bigint;
+  readonly highestToken: bigint;
 }
 type Spans = readonly Span[];
 
@@ -16,18 +19,18 @@ const SEGMENTS_AT_ONCE = 2;
 /** Of a log of 16 million events; of a longer one those of the segments that are asked for. A few hundred bytes each. */
 const KNOWN_SEGMENTS = 4096;
 
-/** No index is of types or of `at`. A whole segment never changes, but for being pruned: what it has is found out once. */
+/** No index is of types, of `at` or of tokens. A whole segment never changes, but for being pruned: what it has is found out once. */
 const known = new WeakMap<PrismaReader, LRUCache<number, Spans>>();
 
 /**
- * The stretches of these revisions that may have an event of the filter's types and times, in revision order.
+ * The stretches of these revisions that may have an event of the filter's types, times and token, in revision order.
  *
  * @param revisions all of which are written
  */
 export async function stretchesWithin(prisma: PrismaReader, filter: EventFilter, revisions: Revisions): Promise<Revisions[]> {
-  const { resource, types, since, until } = filter;
+  const { resource, types, since, until, fencingToken } = filter;
   // The few events of one resource are found by its name.
-  if (resource !== null || (types === null && since === null && until === null)) return [revisions];
+  if (resource !== null || [types, since, until, fencingToken].every((wanted) => wanted === null)) return [revisions];
   const { from, to } = revisions;
   const segments = range(Number(segmentOf(from)), Number(segmentOf(to)));
   const whole = segments.filter((segment) => endOf(segment) <= to);
@@ -44,11 +47,12 @@ export async function stretchesWithin(prisma: PrismaReader, filter: EventFilter,
   return stretches;
 }
 
-function admits({ types, since, until }: EventFilter, { type, first, last }: Span): boolean {
+function admits({ types, since, until, fencingToken }: EventFilter, { type, first, last, ...tokens }: Span): boolean {
   return (
     (types === null || types.some((admitted) => admitted === type)) &&
     (since === null || last >= since) &&
-    (until === null || first <= until)
+    (until === null || first <= until) &&
+    (fencingToken === null || (tokens.lowestToken <= fencingToken && fencingToken <= tokens.highestToken))
   );
 }
 
@@ -77,11 +81,12 @@ async function readSpans(prisma: PrismaReader, segments: readonly number[]): Pro
   const groups = await prisma.lockEvent.groupBy({
     by: ['segment', 'type'],
     where: { revision: { gt: endOf(first - 1), lte: endOf(last) } },
-    _min: { at: true },
-    _max: { at: true },
+    _min: { at: true, fencingToken: true },
+    _max: { at: true, fencingToken: true },
   });
   for (const { segment, type, _min, _max } of groups) {
-    spans.get(Number(segment))?.push({ type, first: Number(_min.at), last: Number(_max.at) });
+    const [lowestToken, highestToken] = [_min.fencingToken ?? 0n, _max.fencingToken ?? 0n];
+    spans.get(Number(segment))?.push({ type, first: Number(_min.at), last: Number(_max.at), lowestToken, highestToken });
   }
   return spans;
 }
