@@ -2,9 +2,10 @@ import { createClient } from 'graphql-ws';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
+import { readEvents } from '../support/event-source.js';
 import { post } from '../support/http-client.js';
 import { runSql } from '../support/sql.js';
-import { RETRY_MS } from './scenario.js';
+import { RETRY_MS, type Change } from './scenario.js';
 
 const WATCH = `subscription ($after: BigInt, $logId: ID) {
   lockChanges(after: $after, logId: $logId) {
@@ -15,30 +16,63 @@ const WATCH = `subscription ($after: BigInt, $logId: ID) {
   }
 }`;
 
+/** What a reader has to know to go on; it begins with nothing. */
 interface Position {
   readonly after?: string;
   readonly logId?: string;
+  readonly lastEventId?: string;
 }
 
-/** A watcher of everything that subscribes by hand, each time from the last revision that it knows. */
+/** Changes from a position on, each with the position behind it, until the connection breaks. */
+type Read = (url: string, position: Position, signal: AbortSignal) => AsyncIterable<readonly [Change, Position]>;
+
+async function* readBySocket(url: string, position: Position, signal: AbortSignal): AsyncGenerator<[Change, Position]> {
+  const client = createClient({ url: url.replace(/^http/, 'ws'), webSocketImpl: WebSocket, retryAttempts: 0 });
+  const end = () => client.terminate();
+  signal.addEventListener('abort', end);
+  let { logId } = position;
+  try {
+    for await (const { data } of client.iterate<any>({ query: WATCH, variables: { ...position } })) {
+      const change = data.lockChanges;
+      logId = change.logId ?? logId;
+      yield [change, change.complete === false ? {} : { after: change.revision, ...(logId === undefined ? {} : { logId }) }];
+    }
+  } finally {
+    signal.removeEventListener('abort', end);
+    await client.dispose();
+  }
+}
+
+async function* readByEvents(url: string, position: Position, signal: AbortSignal): AsyncGenerator<[Change, Position]> {
+  for await (const { data, lastEventId } of readEvents(url, WATCH, { ...position, signal })) {
+    yield [JSON.parse(data).data.lockChanges, { lastEventId }];
+  }
+}
+
+export const TRANSPORTS: readonly (readonly [string, Read])[] = [
+  ['graphql-ws', readBySocket],
+  ['server-sent events', readByEvents],
+];
+
+/** A watcher of everything that subscribes by hand, each time from where it was. */
 export class LogReader {
   /** As `revision type resource owner`. */
   readonly events: string[] = [];
   readonly reasons: string[] = [];
   connections = 0;
-  #position: Position = {};
+  #revision = -1n;
   readonly #closing = new AbortController();
   readonly #reading: Promise<void>;
 
   /** @param urlOf where to connect for the nth time. */
-  constructor(urlOf: (connection: number) => string) {
-    this.#reading = this.#read(urlOf);
+  constructor(read: Read, urlOf: (connection: number) => string) {
+    this.#reading = this.#read(read, urlOf);
     onTestFinished(() => this.close());
   }
 
   /** Resolves when all that happened up to that revision was told. */
-  async reaches(revision: string): Promise<void> {
-    await expect.poll(() => BigInt(this.#position.after ?? '-1'), { timeout: 15_000 }).toBeGreaterThanOrEqual(BigInt(revision));
+  async reaches(revision: bigint): Promise<void> {
+    await expect.poll(() => this.#revision, { timeout: 15_000 }).toBeGreaterThanOrEqual(revision);
   }
 
   async close(): Promise<void> {
@@ -46,31 +80,25 @@ export class LogReader {
     await this.#reading;
   }
 
-  async #read(urlOf: (connection: number) => string): Promise<void> {
+  async #read(read: Read, urlOf: (connection: number) => string): Promise<void> {
     const { signal } = this.#closing;
+    let position: Position = {};
     while (!signal.aborted) {
-      const url = urlOf(this.connections++).replace(/^http/, 'ws');
-      const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0 });
-      const end = () => client.terminate();
-      signal.addEventListener('abort', end);
       try {
-        for await (const { data } of client.iterate<any>({ query: WATCH, variables: { ...this.#position } })) {
-          this.#take(data.lockChanges);
+        for await (const [change, after] of read(urlOf(this.connections++), position, signal)) {
+          position = after;
+          this.#take(change);
         }
       } catch {
         await sleep(RETRY_MS);
       }
-      signal.removeEventListener('abort', end);
-      await client.dispose();
     }
   }
 
-  #take({ __typename, revision, logId = this.#position.logId, ...change }: Record<string, any>): void {
-    if (__typename === 'LockEvent') {
-      this.events.push([revision, change['type'], change['resource'], change['owner']].join(' '));
-    }
-    if (__typename === 'LockSnapshot') this.reasons.push(change['reason']);
-    this.#position = change['complete'] === false ? {} : { after: revision, logId };
+  #take({ __typename, revision, type, resource, owner, reason }: Change): void {
+    if (__typename === 'LockEvent') this.events.push([revision, type, resource, owner].join(' '));
+    if (__typename === 'LockSnapshot') this.reasons.push(reason);
+    this.#revision = BigInt(revision);
   }
 }
 
@@ -102,6 +130,6 @@ export function changeSteadily(urlOf: (round: number) => string): { stop(): Prom
   };
 }
 
-export async function headOf(url: string): Promise<string> {
-  return (await post(url, '{ server { revision } }')).data?.['server'].revision;
+export async function headOf(url: string): Promise<bigint> {
+  return BigInt((await post(url, '{ server { revision } }')).data?.['server'].revision);
 }
