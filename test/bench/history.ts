@@ -41,9 +41,9 @@ const FILTERS: Readonly<Record<string, object>> = {
   'owner, an hour in the middle': { owner: USUAL.owner, since: iso(MIDDLE), until: iso(MIDDLE + HOUR_MS) },
 };
 
-const PAGE = `query ($filter: LockEventFilter, $first: Int, $last: Int) {
-  lockEvents(filter: $filter, first: $first, last: $last) {
-    edges { node { revision type at resource owner fencingToken } } pageInfo { hasNextPage hasPreviousPage } } }`;
+const PAGE = `query ($filter: LockEventFilter, $first: Int, $last: Int, $after: String, $before: String) {
+  lockEvents(filter: $filter, first: $first, last: $last, after: $after, before: $before) {
+    edges { node { revision type at resource owner fencingToken } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`;
 
 /** Pages of the log with each kind of filter, from the newest event on and from the oldest. */
 export async function benchHistory(): Promise<void> {
@@ -62,34 +62,46 @@ export async function benchHistory(): Promise<void> {
   }
 }
 
+/** The pages at both ends of what a filter admits, and the ones beside them; times in milliseconds. */
+const PAGES = ['newest', 'next', 'oldest', 'previous'] as const;
+type Times = Record<(typeof PAGES)[number] | 'first', number[]>;
+
 async function benchPages(name: string, databaseUrl: string): Promise<void> {
   const holdfast = await startHoldfastOn(databaseUrl, { EVENT_RETENTION_HOURS: '100000', EVENT_RETENTION_ROWS: '100000000' });
   const lane = await HttpLane.open(holdfast.url);
-  const bodies = Object.entries(FILTERS).map(([filterName, filter]) => ({
-    filterName,
-    newest: JSON.stringify({ query: PAGE, variables: { filter, first: 50 } }),
-    oldest: JSON.stringify({ query: PAGE, variables: { filter, last: 50 } }),
-    times: { first: [] as number[], newest: [] as number[], oldest: [] as number[] },
-  }));
-  const take = async (body: string, times: number[]) => {
-    const before = performance.now();
-    expectAnswer(await lane.post(body), '"hasNextPage"');
-    times.push(performance.now() - before);
-  };
-  for (let run = 0; run <= RUNS; run++) {
-    for (const { newest, oldest, times } of bodies) {
-      // The first time of each is not counted with the others: plans and caches are made with it.
-      await take(newest, run === 0 ? times.first : times.newest);
-      await take(oldest, run === 0 ? times.first : times.oldest);
-    }
+  const measured = new Map<string, Times>();
+  // The first time of each is not counted with the others: plans and caches are made with it.
+  for (const [filterName, filter] of Object.entries(FILTERS)) {
+    const times: Times = { first: [], newest: [], next: [], oldest: [], previous: [] };
+    measured.set(filterName, times);
+    await takePages(lane, filter, () => times.first);
+  }
+  for (let run = 0; run < RUNS; run++) {
+    for (const [filterName, times] of measured) await takePages(lane, FILTERS[filterName] ?? {}, (page) => times[page]);
   }
   lane.close();
   await holdfast.stop();
-  const base = median(bodies[0]?.times.newest ?? []);
+  const base = median(measured.get('all')?.newest ?? []);
   console.log(`\n${name}: a page of 50 of ${whole(LOG_EVENTS)} events, medians of ${RUNS}\n`);
-  const rows = bodies.map(({ filterName, times }) => {
-    const [newest, oldest] = [median(times.newest), median(times.oldest)];
-    return [filterName, ms(newest), ratio(newest / base), ms(oldest), ratio(oldest / base), ms(Math.max(...times.first))];
+  const rows = [...measured].map(([filterName, times]) => {
+    const cells = PAGES.flatMap((page) => [ms(median(times[page])), ratio(median(times[page]) / base)]);
+    return [filterName, ...cells, ms(Math.max(...times.first))];
   });
-  console.log(table(['', 'newest first', 'to all', 'oldest first', 'to all', 'first time'], rows));
+  console.log(table(['', ...PAGES.flatMap((page) => [page, 'to all']), 'the first time'], rows));
+}
+
+async function takePages(lane: HttpLane, filter: object, timesOf: (page: (typeof PAGES)[number]) => number[]): Promise<void> {
+  const take = async (page: (typeof PAGES)[number], variables: object) => {
+    const body = JSON.stringify({ query: PAGE, variables: { filter, ...variables } });
+    const before = performance.now();
+    const answer = await lane.post(body);
+    timesOf(page).push(performance.now() - before);
+    expectAnswer(answer, '"hasNextPage"');
+    const cursorOf = (field: string) => new RegExp(`"${field}":"([^"]+)"`).exec(answer)?.[1] ?? null;
+    return { start: cursorOf('startCursor'), end: cursorOf('endCursor') };
+  };
+  const newest = await take('newest', { first: 50 });
+  await take('next', { first: 50, after: newest.end });
+  const oldest = await take('oldest', { last: 50 });
+  await take('previous', { last: 50, before: oldest.start });
 }
