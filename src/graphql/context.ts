@@ -21,7 +21,8 @@ export interface Services {
 
 /** One operation's view of the services. */
 export interface GraphQLContext extends Services {
-  readonly position: StreamPosition;
+  /** null: the transport has no way of its own to resume. */
+  readonly position: StreamPosition | null;
 
   /**
    * The store's time in epoch milliseconds: asked for once and then the same for the whole answer, so that no two of its
@@ -37,7 +38,7 @@ export interface GraphQLContext extends Services {
 }
 
 /** A context for one operation: never shared among operations. */
-export function createContext(services: Services, position: StreamPosition): GraphQLContext {
+export function createContext(services: Services, position: StreamPosition | null): GraphQLContext {
   const { engine, prisma, limits, version } = services;
   let now: Promise<number> | null = null;
   return {

@@ -1,11 +1,11 @@
-import type { Bookmark, Snapshot, SnapshotReason, WatchItem, WatchRequest } from '../engine/watch.js';
+import type { Bookmark, Snapshot, SnapshotReason, WatchRequest } from '../engine/watch.js';
 import { toEventRecord, toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import { badUserInput } from './errors.js';
 import { fromDigits, optionalRevisionInput, selectorInput } from './inputs.js';
 import { LockRef } from './lock.js';
 import { LockEventRef, LockEventTypeRef } from './lock-event.js';
-import type { StreamPosition } from './stream-position.js';
+import { tellPositions } from './stream-position.js';
 
 const LockWatchFilter = builder.inputType('LockWatchFilter', {
   description:
@@ -81,26 +81,16 @@ builder.subscriptionField('lockChanges', (t) =>
       snapshot: t.arg.boolean({ defaultValue: true, description: 'Whether a watch without `after` begins with what is held.' }),
     },
     // The engine's own iterator: it watches from here on, and whoever ends the subscription ends the watch at once.
-    subscribe: (_root, args, { engine, position }) => engine.watch(toRequest(args, position)),
-    resolve: (item, _args, { startAnswer, position }) => {
+    subscribe: (_root, args, { engine, position }) => {
+      const watch = engine.watch(toRequest(args, position?.lastEventId ?? null));
+      return position === null ? watch : tellPositions(watch, position);
+    },
+    resolve: (item, _args, { startAnswer }) => {
       startAnswer();
-      position.revision = positionAfter(item);
       return item.kind === 'event' ? toEventRecord(item.event) : item;
     },
   }),
 );
-
-/** Everything up to there has been told. null: with the item alone a reader knows too little to go on from anywhere. */
-function positionAfter(item: WatchItem): bigint | null {
-  switch (item.kind) {
-    case 'event':
-      return item.event.revision;
-    case 'bookmark':
-      return item.revision;
-    case 'snapshot':
-      return item.complete ? item.revision : null;
-  }
-}
 
 function lastEventIdInput(text: string): bigint {
   const revision = fromDigits(text);
@@ -117,7 +107,7 @@ interface LockChangesArgs {
 
 function toRequest(
   { filter, after: afterInput, logId: logIdInput = null, snapshot }: LockChangesArgs,
-  { lastEventId }: StreamPosition,
+  lastEventId: string | null,
 ): WatchRequest {
   const named = optionalRevisionInput('after', afterInput);
   if (logIdInput !== null && named === null)

@@ -3,7 +3,6 @@ import { expect, onTestFinished } from 'vitest';
 import { createContext, type Services } from '../../src/graphql/context.js';
 import { presentError } from '../../src/graphql/errors.js';
 import { schema } from '../../src/graphql/schema.js';
-import { noPosition } from '../../src/graphql/stream-position.js';
 import { openPrismaClient } from '../../src/store/prisma-clients.js';
 import { startEngine, type EngineFixture } from '../support/engine.js';
 
@@ -35,7 +34,7 @@ export async function startApi(): Promise<Api> {
       schema,
       document,
       variableValues,
-      contextValue: createContext(services, noPosition()),
+      contextValue: createContext(services, null),
       errors: validate(schema, document),
     };
   };

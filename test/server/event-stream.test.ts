@@ -3,7 +3,6 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { ExecutionResult } from 'graphql';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { noPosition } from '../../src/graphql/stream-position.js';
 import { sendEvents } from '../../src/server/event-stream.js';
 import { startTestApp } from '../support/app.js';
 import { readEvents, type EventSourceOptions, type ServerSentEvent } from '../support/event-source.js';
@@ -124,7 +123,7 @@ describe('a peer of a stream', () => {
     }
     const server = createServer((_request, response) => {
       responses.push(response);
-      sending.push(sendEvents(response, results(), noPosition()));
+      sending.push(sendEvents(response, results(), { lastEventId: null, revision: null }));
     });
     const responses: ServerResponse[] = [];
     const sending: Promise<void>[] = [];
