@@ -76,7 +76,13 @@ async function openServices(config: Config, { logger, time }: AppParts & { logge
 function createTransports(config: Config, services: Services, metrics: Metrics, logger: Logger) {
   const maskError = createMaskError(logger, metrics);
   const { introspection, allowedOrigins, host } = config;
-  const operations = new Operations({ schema, createContext: () => createContext(services), introspection, maskError, metrics });
+  const operations = new Operations({
+    schema,
+    createContext: (position) => createContext(services, position),
+    introspection,
+    maskError,
+    metrics,
+  });
   const origins = new OriginPolicy(allowedOrigins, isLoopback(host));
   // The start applied the schema, so an answer of the database is all that is left to ask for.
   const health = new Health(() => services.engine.check());

@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
+import type { StreamPosition } from './stream-position.js';
 
 /** What the operator allows requests to ask for; shown as `server.limits`. */
 export interface Limits {
@@ -20,6 +21,9 @@ export interface Services {
 
 /** One operation's view of the services. */
 export interface GraphQLContext extends Services {
+  /** null: the transport has no way of its own to resume. */
+  readonly position: StreamPosition | null;
+
   /**
    * The store's time in epoch milliseconds: asked for once and then the same for the whole answer, so that no two of its
    * fields disagree on whether a lock has expired.
@@ -34,7 +38,7 @@ export interface GraphQLContext extends Services {
 }
 
 /** A context for one operation: never shared among operations. */
-export function createContext(services: Services): GraphQLContext {
+export function createContext(services: Services, position: StreamPosition | null): GraphQLContext {
   const { engine, prisma, limits, version } = services;
   let now: Promise<number> | null = null;
   return {
@@ -42,6 +46,7 @@ export function createContext(services: Services): GraphQLContext {
     prisma,
     limits,
     version,
+    position,
     now: () => (now ??= engine.now()),
     startAnswer: () => {
       now = null;

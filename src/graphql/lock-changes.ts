@@ -2,9 +2,10 @@ import type { Bookmark, Snapshot, SnapshotReason, WatchRequest } from '../engine
 import { toEventRecord, toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import { badUserInput } from './errors.js';
-import { optionalRevisionInput, selectorInput } from './inputs.js';
+import { fromDigits, optionalRevisionInput, selectorInput } from './inputs.js';
 import { LockRef } from './lock.js';
 import { LockEventRef, LockEventTypeRef } from './lock-event.js';
+import { tellPositions } from './stream-position.js';
 
 const LockWatchFilter = builder.inputType('LockWatchFilter', {
   description:
@@ -73,19 +74,29 @@ builder.subscriptionField('lockChanges', (t) =>
       filter: t.arg({ type: LockWatchFilter, description: 'Which changes; left out or null: all.' }),
       after: t.arg({
         type: 'BigInt',
-        description: 'The last revision you know: replay what came after it. Left out or null: begin now.',
+        description:
+          'The last revision you know: replay what came after it. Left out or null: begin now. A Last-Event-ID header of server-sent events takes the place of it and of logId.',
       }),
       logId: t.arg.id({ description: 'The history that `after` comes from; only together with `after`.' }),
       snapshot: t.arg.boolean({ defaultValue: true, description: 'Whether a watch without `after` begins with what is held.' }),
     },
     // The engine's own iterator: it watches from here on, and whoever ends the subscription ends the watch at once.
-    subscribe: (_root, args, { engine }) => engine.watch(toRequest(args)),
+    subscribe: (_root, args, { engine, position }) => {
+      const watch = engine.watch(toRequest(args, position?.lastEventId ?? null));
+      return position === null ? watch : tellPositions(watch, position);
+    },
     resolve: (item, _args, { startAnswer }) => {
       startAnswer();
       return item.kind === 'event' ? toEventRecord(item.event) : item;
     },
   }),
 );
+
+function lastEventIdInput(text: string): bigint {
+  const revision = fromDigits(text);
+  if (revision === null) throw badUserInput('Last-Event-ID', 'Last-Event-ID must be a revision: the id of an event of this watch');
+  return revision;
+}
 
 interface LockChangesArgs {
   readonly filter?: typeof LockWatchFilter.$inferInput | null;
@@ -94,9 +105,15 @@ interface LockChangesArgs {
   readonly snapshot?: boolean | null;
 }
 
-function toRequest({ filter, after: afterInput, logId = null, snapshot }: LockChangesArgs): WatchRequest {
-  const after = optionalRevisionInput('after', afterInput);
-  if (logId !== null && after === null) throw badUserInput('logId', 'logId says where after comes from: give both, or neither');
+function toRequest(
+  { filter, after: afterInput, logId: logIdInput = null, snapshot }: LockChangesArgs,
+  lastEventId: string | null,
+): WatchRequest {
+  const named = optionalRevisionInput('after', afterInput);
+  if (logIdInput !== null && named === null)
+    throw badUserInput('logId', 'logId says where after comes from: give both, or neither');
+  // A client that reconnects sends the arguments that it began with: what it has been told since is newer.
+  const [after, logId] = lastEventId === null ? [named, logIdInput] : [lastEventIdInput(lastEventId), null];
   return {
     selector: selectorInput(filter),
     types: filter?.types == null ? null : new Set(filter.types),

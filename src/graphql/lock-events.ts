@@ -1,6 +1,7 @@
 import type { LogHead } from '../store/lock-store.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
-import { searchEvents, type EventFilter } from '../store/reads/event-search.js';
+import { searchEvents } from '../store/reads/event-search.js';
+import type { EventFilter } from '../store/reads/event-filter.js';
 import type { ReadRows } from '../store/reads/range.js';
 import type { EventRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';

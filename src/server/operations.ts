@@ -9,6 +9,7 @@ import {
   type OperationTypeNode,
 } from 'graphql';
 import { ErrorCode } from '../graphql/errors.js';
+import type { StreamPosition } from '../graphql/stream-position.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
@@ -18,6 +19,8 @@ export interface OperationRequest {
   readonly query: string;
   readonly operationName?: string | null | undefined;
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
+  /** Of a transport with a way of its own to resume; left out: it has none. */
+  readonly position?: StreamPosition;
 }
 
 /** An operation that passed every check of its text, ready to run once. */
@@ -32,7 +35,7 @@ export type ResultStream = AsyncGenerator<ExecutionResult, void, void>;
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
   /** Called once for each operation. */
-  readonly createContext: () => object;
+  readonly createContext: (position: StreamPosition | null) => object;
   readonly introspection: boolean;
   readonly maskError: MaskError;
   readonly metrics: Metrics;
@@ -129,7 +132,7 @@ export class Operations {
       document,
       operationName: request.operationName,
       variableValues: request.variables,
-      contextValue: createContext(),
+      contextValue: createContext(request.position ?? null),
       rootValue: undefined,
     };
   }

@@ -34,7 +34,7 @@ export class OriginPolicy {
   /** Answers a preflight. The origin is allowed. */
   answerPreflight(response: ServerResponse): void {
     response.setHeader('access-control-allow-methods', 'GET, POST');
-    response.setHeader('access-control-allow-headers', 'content-type, x-request-id');
+    response.setHeader('access-control-allow-headers', 'content-type, x-request-id, last-event-id');
     response.setHeader('access-control-max-age', PREFLIGHT_SECONDS);
     response.writeHead(204).end();
   }

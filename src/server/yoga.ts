@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql';
 import { createYoga, type GraphQLHTTPExtensions, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import { badUserInput } from '../graphql/errors.js';
+import type { StreamPosition } from '../graphql/stream-position.js';
 import { acceptedTypes, EVENT_STREAM } from './accept.js';
+import { sendEvents } from './event-stream.js';
 import { statusOfRefusal, type MaskError } from './errors.js';
 import { LIMITS } from './limits.js';
 import { isRefused, type Operations, type ResultStream } from './operations.js';
@@ -13,10 +15,8 @@ interface ServerContext {
   readonly res: ServerResponse;
 }
 
-type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
-
 /**
- * Yoga reads what GraphQL over HTTP allows besides a POST of JSON, and writes the answers: GET, and server-sent events.
+ * Yoga reads what GraphQL over HTTP allows besides a POST of JSON, and writes the answers, but for server-sent events.
  * What an operation is and may do is left to {@link Operations}; all that Yoga would do by itself is off.
  */
 export function createYogaHandler(operations: Operations, maskError: MaskError) {
@@ -42,9 +42,8 @@ function useOperations(operations: Operations): Plugin<object, ServerContext> {
       setParamsHandler(async ({ params, context }) => {
         const types = acceptedTypes(context.req.headers.accept);
         const result = await run(params, context, operations, types.includes(EVENT_STREAM));
-        // Yoga knows no q, and would prefer multipart/mixed to the stream of events where both are acceptable.
-        if (Symbol.asyncIterator in result) request.headers.set('accept', EVENT_STREAM);
-        else if (types.length > 0) request.headers.set('accept', types.join());
+        // Yoga knows no q.
+        if (types.length > 0) request.headers.set('accept', types.join());
         return result;
       });
     },
@@ -58,9 +57,10 @@ async function run(
   { req, res }: ServerContext,
   operations: Operations,
   takesEvents: boolean,
-): Promise<Result> {
+): Promise<ExecutionResult> {
   const { query = '', operationName, variables } = params;
-  const operation = operations.prepare({ query, operationName, variables }, takesEvents ? 'sse' : 'http');
+  const position: StreamPosition = { lastEventId: lastEventIdOf(req), revision: null };
+  const operation = operations.prepare({ query, operationName, variables, position }, takesEvents ? 'sse' : 'http');
   if (isRefused(operation)) return refused(operation);
   if (operation.type === OperationTypeNode.MUTATION && req.method === 'GET') {
     return refusal('A mutation needs a POST', 405, { allow: 'POST' });
@@ -76,7 +76,14 @@ async function run(
   // The caller may have gone while the stream was set up: then nobody else ends it.
   if (res.destroyed) await stream.return();
   else res.once('close', () => void stream.return().catch(ignore));
-  return endWithError(stream);
+  await sendEvents(res, endWithError(stream), position);
+  // The response has ended, or its peer is gone: Yoga writes nothing to it.
+  return {};
+}
+
+function lastEventIdOf({ headers }: IncomingMessage): string | null {
+  const id = headers['last-event-id'];
+  return typeof id === 'string' && id !== '' ? id : null;
 }
 
 /** An event stream has no message for a failure, so it becomes the last result. */

@@ -1,6 +1,8 @@
 import { benchDurability, commitGroups } from './durability.js';
 import { benchHeldLocks } from './held-locks.js';
+import { benchHistory } from './history.js';
 import { benchPostgresql } from './postgresql.js';
+import { benchSnapshots } from './snapshots.js';
 import { benchTransports } from './transports.js';
 import { benchWriter } from './writer.js';
 
@@ -10,6 +12,8 @@ const BENCHES = {
   'held-locks': benchHeldLocks,
   durability: benchDurability,
   postgresql: benchPostgresql,
+  history: benchHistory,
+  snapshots: benchSnapshots,
 };
 
 const [first, file] = process.argv.slice(2);

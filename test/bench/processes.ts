@@ -16,7 +16,12 @@ export interface ServerProcess {
 
 /** The service as `npm start` runs it, on that database file. */
 export function startHoldfast(file: string): Promise<ServerProcess> {
-  return start([fromRoot('dist/main.js')], { DATABASE_URL: `file:${file}`, PORT: '0' });
+  return startHoldfastOn(`file:${file}`);
+}
+
+/** The same on any database, with these variables besides. */
+export function startHoldfastOn(databaseUrl: string, environment: Record<string, string> = {}): Promise<ServerProcess> {
+  return start([fromRoot('dist/main.js')], { ...environment, DATABASE_URL: databaseUrl, PORT: '0' });
 }
 
 /** One of the servers of baseline-server.ts, which do the least that their way in allows. */

@@ -1,18 +1,12 @@
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
+import { useBrowser } from './browser.js';
 
-const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
-const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
-const NO_UPDATES = ['--disable-component-update', '--disable-sync'];
 /** A page of several MB, with an editor in it, on a busy machine. */
 const PATIENCE = { timeout: 30_000 };
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: [...QUIET, ...NO_UPDATES] });
-});
-afterAll(() => browser.close());
+const browser = useBrowser();
 
 interface Window {
   readonly page: Page;
@@ -21,7 +15,7 @@ interface Window {
 }
 
 async function openGraphiql(url: string, requested: Set<string>): Promise<Window> {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const context = await browser().newContext({ viewport: { width: 1400, height: 900 } });
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));

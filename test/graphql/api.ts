@@ -30,7 +30,13 @@ export async function startApi(): Promise<Api> {
 
   const prepare = (text: string, variableValues: Record<string, unknown>) => {
     const document = parse(text);
-    return { schema, document, variableValues, contextValue: createContext(services), errors: validate(schema, document) };
+    return {
+      schema,
+      document,
+      variableValues,
+      contextValue: createContext(services, null),
+      errors: validate(schema, document),
+    };
   };
   return {
     ...fixture,

@@ -80,17 +80,53 @@ describe('the scripts that watch', () => {
     await script.stop();
   });
 
-  test('by urql: gets the snapshot and the events, and the answer of a query', SLOW, async () => {
-    const { url, origin } = await startTestApp();
-    const script = runScript('urql.mjs', origin);
+  test.each(['apollo.mjs', 'urql.mjs'])(
+    'by %s: shows from its cache what is true, also after the server was away',
+    SLOW,
+    async (name) => {
+      const first = await startTestApp();
+      const script = runScript(name, first.origin);
+      await script.printed(/^job:42: nobody$/);
+      // The watch may not have begun yet; what it missed is in its snapshot.
+      await acquireLock(first.url, 'job:42', 'anna');
+      await script.printed(/^job:42: anna$/);
+      await post(first.url, RELEASE, { input: { resource: 'job:42', owner: 'anna' } });
+      await expect.poll(() => script.lines.at(-1)).toBe('job:42: nobody');
+      await first.close();
+      const meanwhile = await startTestApp({ env: { DATABASE_URL: first.databaseUrl } });
+      await acquireLock(meanwhile.url, 'job:42', 'bert');
+      await meanwhile.close();
+      await startTestApp({ env: { DATABASE_URL: first.databaseUrl, PORT: new URL(first.origin).port } });
+      await script.printed(/^job:42: bert$/);
+      await script.stop();
+      expect(await script.complaints).toBe('');
+    },
+  );
+
+  test.each(['graphql-sse.mjs', 'urql-sse.mjs'])('by %s: gets the snapshot again after the server was away', SLOW, async (name) => {
+    const first = await startTestApp();
+    const script = runScript(name, first.origin);
     await script.printed(/LockSnapshot/);
-    await script.printed(/^0 held$/);
-    await acquireLock(url, 'job:42', 'anna');
-    await script.printed(/LockEvent.*ACQUIRED.*anna/);
+    await acquireLock(first.url, 'job:1', 'anna');
+    await script.printed(/ACQUIRED/);
+    await first.close();
+    await startTestApp({ env: { DATABASE_URL: first.databaseUrl, PORT: new URL(first.origin).port } });
+    await expect.poll(() => script.lines.filter((line) => line.includes('LockSnapshot')).length, { timeout: 15_000 }).toBe(2);
+    await script.stop();
   });
 
   test('and every other script is run here', () => {
     const names = CODE_BLOCKS.filter(({ language }) => language === 'js').map(({ name }) => name);
-    expect(names).toEqual(['watch.mjs', 'resume.mjs', 'urql.mjs', 'guarded-store.mjs', 'hold.mjs']);
+    expect(names).toEqual([
+      'watch.mjs',
+      'resume.mjs',
+      'apollo.mjs',
+      'urql.mjs',
+      'event-source.mjs',
+      'graphql-sse.mjs',
+      'urql-sse.mjs',
+      'guarded-store.mjs',
+      'hold.mjs',
+    ]);
   });
 });

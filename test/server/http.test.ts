@@ -84,7 +84,7 @@ describe('a preflight', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(headers.get('access-control-allow-credentials')).toBeNull();
-    expect(headers.get('access-control-allow-headers')).toBe('content-type, x-request-id');
+    expect(headers.get('access-control-allow-headers')).toBe('content-type, x-request-id, last-event-id');
     expect(headers.get('vary')).toBe('origin');
   });
 });

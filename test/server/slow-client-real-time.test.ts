@@ -1,6 +1,8 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { getIntrospectionQuery } from 'graphql';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
 import { acquireLock, ACQUIRE } from '../support/http-client.js';
 import { WebSocketClient } from '../support/websocket-client.js';
@@ -41,6 +43,32 @@ describe('a client that does not read for a while', () => {
       const { payload } = await watcher.next();
       const { revision } = payload.data.lockChanges as { revision?: string };
       if (revision !== undefined) revisions.push(revision);
+    }
+    expect(revisions).toEqual(Array.from({ length: count }, (_, n) => String(n + 1)));
+  });
+
+  test('sees every change by server-sent events, in order', async () => {
+    const { url } = await startTestApp();
+    const { hostname, port, host } = new URL(url);
+    const query = 'subscription{lockChanges(snapshot:false){...on LockEvent{revision metadata}}}';
+    const watcher = connect(Number(port), hostname);
+    onTestFinished(() => void watcher.destroy());
+    watcher.write(`GET /graphql?query=${encodeURIComponent(query)} HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n\r\n`);
+    await once(watcher, 'readable');
+    const worker = await WebSocketClient.open(url);
+    const count = 3_000;
+    // More than the two ends of the connection take.
+    const metadata = { text: 'x'.repeat(4_000) };
+    for (let n = 0; n < count; n++) await worker.run(ACQUIRE, { input: { resource: `job:${n}`, owner: 'A', metadata } });
+
+    const revisions: string[] = [];
+    let received = '';
+    for await (const chunk of watcher.setEncoding('utf8') as AsyncIterable<string>) {
+      received += chunk;
+      const lines = received.split('\n');
+      received = lines.pop() ?? '';
+      revisions.push(...lines.flatMap((line) => /"revision":"(\d+)"/.exec(line)?.[1] ?? []));
+      if (revisions.length >= count) break;
     }
     expect(revisions).toEqual(Array.from({ length: count }, (_, n) => String(n + 1)));
   });

@@ -1,111 +1,63 @@
-import type { LockEventType } from '../../locks/events.js';
-import { rangeOfPrefix } from '../../locks/names.js';
-import type { Prisma } from '../generated/sqlite/client.js';
-import type { LockSelector } from '../lock-store.js';
-import { segmentOf, SEGMENT_REVISIONS } from '../log-segments.js';
 import type { PrismaReader } from '../prisma-clients.js';
+import type { EventFilter, Revisions } from './event-filter.js';
+import { walkEvents } from './event-walk.js';
+import { nameAfter } from './lock-access.js';
+import { admittedBy, ALL_NAMES } from './lock-conditions.js';
 import type { EventRecord } from './records.js';
 
-/** Which events; what is null does not narrow. */
-export interface EventFilter extends LockSelector {
-  readonly types: readonly LockEventType[] | null;
-  readonly fencingToken: bigint | null;
-  /** Epoch milliseconds of `at`, both included. */
-  readonly since: number | null;
-  readonly until: number | null;
-}
-
-/** Revisions, both included. */
-export interface Revisions {
-  readonly from: bigint;
-  readonly to: bigint;
-}
-
-/** How many segments the first query looks through: enough for a page of a filter that admits most. */
-const FIRST_STEP = 4n;
-
-/**
- * A query that finds little reads all events it looks through, and on SQLite nothing else runs meanwhile. So a search
- * takes steps that grow while they are quick, and shrink when one takes longer than this.
- */
-const STEP_MS = 10;
+/** As many rows as can be looked at one by one for one answer: about 10 ms. */
+const FEW_ROWS = 5000;
 
 /** The newest events within the revisions that the filter admits, newest first, or the oldest ones, oldest first; at most `limit`. */
 export async function searchEvents(
   prisma: PrismaReader,
   filter: EventFilter,
-  revisions: Revisions,
+  { from, to }: Revisions,
   limit: number,
   oldestFirst: boolean,
 ): Promise<readonly EventRecord[]> {
-  const found: EventRecord[] = [];
-  let segments = FIRST_STEP;
-  for (let rest = possibleRevisions(filter, revisions); rest.from <= rest.to;) {
-    const step = firstStep(rest, segments, oldestFirst);
-    const startedAt = performance.now();
-    found.push(...(await findEvents(prisma, filter, step, limit - found.length, oldestFirst)));
-    if (found.length >= limit) break;
-    if (!oldestFirst && filter.since !== null && (await isWrittenBefore(prisma, step.from, filter.since))) break;
-    segments = performance.now() - startedAt < STEP_MS ? segments * 2n : segments / 2n || 1n;
-    rest = oldestFirst ? { from: step.to + 1n, to: rest.to } : { from: rest.from, to: step.from - 1n };
-  }
-  return found;
+  const { fencingToken, prefix } = filter;
+  if (fencingToken === null) return walkEvents(prisma, filter, { from, to }, limit, oldestFirst);
+  // A token is the revision of the first event that bears it.
+  const revisions = { from: fencingToken > from ? fencingToken : from, to };
+  if (revisions.from > to) return [];
+  const resource = filter.resource ?? (await resourceOfToken(prisma, filter, fencingToken, revisions));
+  if (resource?.startsWith(prefix ?? '') !== true) return [];
+  return walkEvents(prisma, { ...filter, resource, prefix: null }, revisions, limit, oldestFirst);
 }
 
-/** A token is the revision of the first event that bears it. */
-function possibleRevisions({ fencingToken }: EventFilter, { from, to }: Revisions): Revisions {
-  return { from: fencingToken !== null && fencingToken > from ? fencingToken : from, to };
-}
-
-/** At most so many segments, from the end at which the search begins. */
-function firstStep({ from, to }: Revisions, segments: bigint, oldestFirst: boolean): Revisions {
-  if (oldestFirst) {
-    const last = (segmentOf(from) + segments) * SEGMENT_REVISIONS - 1n;
-    return { from, to: last < to ? last : to };
-  }
-  const first = (segmentOf(to) + 1n - segments) * SEGMENT_REVISIONS;
-  return { from: first > from ? first : from, to };
-}
-
-function findEvents(
+/** No index is of tokens: the resource that a token is of leads to its events. null: nothing in these revisions bears it. */
+async function resourceOfToken(
   prisma: PrismaReader,
   filter: EventFilter,
+  fencingToken: bigint,
   revisions: Revisions,
-  limit: number,
-  oldestFirst: boolean,
-): Promise<EventRecord[]> {
-  const direction = oldestFirst ? 'asc' : 'desc';
-  const where: Prisma.LockEventWhereInput = { ...admittedBy(filter), revision: { gte: revisions.from, lte: revisions.to } };
-  // Indexes of names and tokens begin with the segment: a list of segments is what lets them be used, and the order by
-  // segment first is the order by revision.
-  const isIndexed = filter.resource !== null || filter.owner !== null || filter.prefix !== null || filter.fencingToken !== null;
-  if (!isIndexed) return prisma.lockEvent.findMany({ where, orderBy: { revision: direction }, take: limit });
-  return prisma.lockEvent.findMany({
-    where: { ...where, segment: { in: segmentsOf(revisions) } },
-    orderBy: [{ segment: direction }, { revision: direction }],
-    take: limit,
+): Promise<string | null> {
+  const event = await prisma.lockEvent.findFirst({
+    where: { revision: fencingToken },
+    select: { type: true, resource: true },
   });
+  if (event !== null) return event.type === 'ACQUIRED' ? event.resource : null;
+  // Its acquisition is not kept any more. What else there is of it may be.
+  const held = await resourceHeldUnder(prisma, filter, fencingToken);
+  if (held !== null) return held;
+  const { owner, prefix } = filter;
+  const any = { resource: null, owner, prefix, types: null, fencingToken, since: null, until: null };
+  const [first] = await walkEvents(prisma, any, revisions, 1, true);
+  return first?.resource ?? null;
 }
 
-function segmentsOf({ from, to }: Revisions): bigint[] {
-  const first = segmentOf(from);
-  return Array.from({ length: Number(segmentOf(to) - first) + 1 }, (_, n) => first + BigInt(n));
-}
-
-function admittedBy({ resource, prefix, owner, types, fencingToken, since, until }: EventFilter): Prisma.LockEventWhereInput {
-  const names = prefix === null ? null : rangeOfPrefix(prefix);
-  return {
-    ...(resource === null ? {} : { resource }),
-    ...(names === null ? {} : { resource: { gte: names.from, lt: names.before ?? undefined } }),
-    ...(owner === null ? {} : { owner }),
-    ...(types === null ? {} : { type: { in: [...types] } }),
-    ...(fencingToken === null ? {} : { fencingToken }),
-    ...(since === null && until === null ? {} : { at: { gte: since ?? undefined, lte: until ?? undefined } }),
-  };
-}
-
-/** Whether no event up to that revision can have happened at `since` or later: none happens after it was written. */
-async function isWrittenBefore(prisma: PrismaReader, revision: bigint, since: number): Promise<boolean> {
-  const event = await prisma.lockEvent.findFirst({ where: { revision }, select: { writtenAt: true } });
-  return event !== null && event.writtenAt < since;
+/** Of the lock that is held under the token, or was until it expired; null: of none, or too many rows would have to be looked at. */
+async function resourceHeldUnder(
+  prisma: PrismaReader,
+  { prefix, owner }: EventFilter,
+  fencingToken: bigint,
+): Promise<string | null> {
+  const filter = { prefix, owner };
+  if ((await nameAfter(prisma, filter, ALL_NAMES, FEW_ROWS, false)) !== null) return null;
+  const lock = await prisma.distributedLock.findFirst({
+    where: { ...admittedBy(filter, ALL_NAMES), fencingToken },
+    select: { resource: true },
+  });
+  return lock?.resource ?? null;
 }

@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import type { ExecutionResult } from 'graphql';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { sendEvents } from '../../src/server/event-stream.js';
+import { startTestApp } from '../support/app.js';
+import { readEvents, type EventSourceOptions, type ServerSentEvent } from '../support/event-source.js';
+import { acquireLock, post } from '../support/http-client.js';
+import { runSql } from '../support/sql.js';
+
+const WATCH = `subscription ($after: BigInt, $logId: ID, $snapshot: Boolean) {
+  lockChanges(after: $after, logId: $logId, snapshot: $snapshot) {
+    __typename ... on LockSnapshot { reason part complete revision } ... on LockEvent { revision } ... on LockBookmark { revision } } }`;
+
+async function take(events: AsyncGenerator<ServerSentEvent>, count: number): Promise<ServerSentEvent[]> {
+  const taken: ServerSentEvent[] = [];
+  while (taken.length < count) {
+    const { done, value } = await events.next();
+    if (done === true) throw new Error(`The stream ended after ${taken.length} events`);
+    taken.push(value);
+  }
+  await events.return(undefined);
+  return taken;
+}
+
+const changeOf = ({ data }: ServerSentEvent) => JSON.parse(data).data.lockChanges as Record<string, any>;
+
+/** A service with so many acquisitions, and a way to read so many events of a watch: what they are, and their ids. */
+async function startWith(acquisitions: number) {
+  const app = await startTestApp();
+  for (let n = 1; n <= acquisitions; n++) await acquireLock(app.url, `job:${n}`, 'A');
+  const read = async (count: number, options: EventSourceOptions = {}) =>
+    (await take(readEvents(app.url, WATCH, options), count)).map((event) => {
+      const { __typename, reason } = changeOf(event);
+      return `${reason ?? __typename} ${event.lastEventId}`;
+    });
+  return { ...app, read };
+}
+
+describe.each(['GET', 'POST'] as const)('a watch by server-sent events, by %s', (method) => {
+  test('has the revision that an event brings its reader to as its id', async () => {
+    const { url } = await startWith(1);
+    const events = readEvents(url, WATCH, { method });
+    const snapshot = await events.next();
+    await acquireLock(url, 'job:2', 'A');
+    const [acquired] = await take(events, 1);
+    expect(snapshot.value).toMatchObject({ event: 'next', lastEventId: '1' });
+    expect(acquired).toMatchObject({ event: 'next', lastEventId: '2' });
+    expect(changeOf(acquired!)).toMatchObject({ __typename: 'LockEvent', revision: '2' });
+  });
+
+  test('begins with a bookmark, with its id, where no snapshot is wanted', async () => {
+    const { read } = await startWith(3);
+    expect(await read(1, { method, variables: { snapshot: false } })).toEqual(['LockBookmark 3']);
+  });
+
+  test('resumes after the Last-Event-ID', async () => {
+    const { read } = await startWith(4);
+    expect(await read(2, { method, lastEventId: '2' })).toEqual(['LockEvent 3', 'LockEvent 4']);
+  });
+
+  test('takes the Last-Event-ID for newer than after and logId', async () => {
+    const { read } = await startWith(4);
+    const variables = { after: '0', logId: 'of another history', snapshot: false };
+    expect(await read(1, { method, variables })).toEqual(['RESET 4']);
+    expect(await read(2, { method, variables, lastEventId: '2' })).toEqual(['LockEvent 3', 'LockEvent 4']);
+  });
+
+  test('says with a snapshot where the Last-Event-ID can not be resumed from', async () => {
+    const { read, databaseUrl } = await startWith(3);
+    expect(await read(1, { method, lastEventId: '1000' })).toEqual(['RESET 3']);
+    await runSql(databaseUrl, 'UPDATE lock_clock SET oldest_revision = 2');
+    expect(await read(1, { method, lastEventId: '1' })).toEqual(['GAP 3']);
+    expect(await read(1, { method, lastEventId: '2' })).toEqual(['LockEvent 3']);
+  });
+
+  test.each(['x', '-1', '9223372036854775808', '1.5'])('refuses the Last-Event-ID %s', async (lastEventId) => {
+    const { url } = await startWith(0);
+    const [event] = await take(readEvents(url, WATCH, { method, lastEventId }), 1);
+    const [error] = JSON.parse(event!.data).errors;
+    expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'Last-Event-ID' });
+    expect(error.message).toContain('must be a revision');
+  });
+
+  test('takes an empty Last-Event-ID for none', async () => {
+    const { read } = await startWith(1);
+    expect(await read(1, { method, lastEventId: '' })).toEqual(['STARTED 1']);
+  });
+});
+
+test('the parts of a snapshot before the last one have no id: nothing could be resumed from there', async () => {
+  const { url } = await startTestApp();
+  const acquire = (n: number) => `l${n}: acquireLock(input: { resource: "job:${n}", owner: "A" }) { __typename }`;
+  for (let from = 0; from < 550; from += 50) {
+    await post(url, `mutation { ${Array.from({ length: 50 }, (_, n) => acquire(from + n)).join(' ')} }`);
+  }
+  const [first, last] = await take(readEvents(url, WATCH), 2);
+  expect(changeOf(first!)).toMatchObject({ part: 1, complete: false });
+  expect(first!.lastEventId).toBe('');
+  expect(changeOf(last!)).toMatchObject({ part: 2, complete: true });
+  expect(last!.lastEventId).toBe('550');
+});
+
+describe('a peer of a stream', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Results of 100 kB each without end, to a peer that reads when it is told. */
+  async function startStream() {
+    let asked = 0;
+    let hasEnded = false;
+    async function* results(): AsyncGenerator<ExecutionResult> {
+      try {
+        for (;;) {
+          asked += 1;
+          yield { data: { text: 'x'.repeat(100_000) } };
+        }
+      } finally {
+        hasEnded = true;
+      }
+    }
+    const server = createServer((_request, response) => {
+      responses.push(response);
+      sending.push(sendEvents(response, results(), { lastEventId: null, revision: null }));
+    });
+    const responses: ServerResponse[] = [];
+    const sending: Promise<void>[] = [];
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const peer: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+    onTestFinished(async () => {
+      peer.destroy();
+      await Promise.all(sending);
+      server.close();
+    });
+    peer.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    /** Resolves when nothing more is asked for: all there is room for is under way. */
+    const blocked = async () => {
+      for (let before = -1; asked !== before || asked === 0;) {
+        before = asked;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    return { peer, responses, sending, blocked, asked: () => asked, hasEnded: () => hasEnded };
+  }
+
+  const fakeTime = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+
+  test('that reads nothing for 60 s is cut off, and is kept no more than one result in memory meanwhile', async () => {
+    fakeTime();
+    const { responses, sending, blocked, hasEnded } = await startStream();
+    await blocked();
+    expect(responses[0]?.writableLength).toBeLessThan(200_000);
+    vi.advanceTimersByTime(59_000);
+    expect(responses[0]?.destroyed).toBe(false);
+    vi.advanceTimersByTime(16_000);
+    await Promise.all(sending);
+    expect(responses[0]?.destroyed).toBe(true);
+    expect(hasEnded()).toBe(true);
+  });
+
+  test('that reads a little now and then is kept', async () => {
+    fakeTime();
+    const { peer, responses, blocked, asked } = await startStream();
+    let read = 0;
+    for (let minute = 0; minute < 3; minute++) {
+      await blocked();
+      const before = asked();
+      vi.advanceTimersByTime(45_000);
+      peer.on('data', (chunk: Buffer) => (read += chunk.length));
+      peer.resume();
+      await expect.poll(asked).toBeGreaterThan(before);
+      peer.pause();
+    }
+    expect(responses[0]?.destroyed).toBe(false);
+    expect(read).toBeGreaterThan(0);
+  });
+
+  test('that goes away ends the results at once', async () => {
+    const { peer, sending, blocked, hasEnded } = await startStream();
+    await blocked();
+    peer.destroy();
+    await Promise.all(sending);
+    expect(hasEnded()).toBe(true);
+  });
+});
