@@ -1,7 +1,7 @@
 import {
+  createSourceEventStream,
   execute,
   getOperationAST,
-  subscribe,
   GraphQLError,
   type ExecutionArgs,
   type ExecutionResult,
@@ -12,6 +12,7 @@ import { ErrorCode } from '../graphql/errors.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
+import { SharedResults } from './shared-results.js';
 
 /** What a client sends, over any transport. Its types are checked: `query` is a string, `variables` an object. */
 export interface OperationRequest {
@@ -45,6 +46,7 @@ export interface OperationsOptions {
 export class Operations {
   readonly #options: OperationsOptions;
   readonly #documents: Documents;
+  readonly #shared: SharedResults;
   #underWay = 0;
   #accepting = true;
   #idle: (() => void) | null = null;
@@ -52,6 +54,7 @@ export class Operations {
   constructor(options: OperationsOptions) {
     this.#options = options;
     this.#documents = new Documents(options.schema, options.introspection);
+    this.#shared = new SharedResults(options.schema, (result) => this.#mask(result));
   }
 
   /** The operation, ready to run, or why it can't be. */
@@ -84,13 +87,14 @@ export class Operations {
 
   /**
    * Begins a subscription: the stream of its results, or the result that says why there is none. The caller ends the
-   * stream with `return`. A stream that breaks throws an error that is already masked.
+   * stream with `return`. A stream that breaks throws an error that is already masked, and has ended. Streams may share
+   * their results, which nobody changes.
    */
   async subscribe(operation: PreparedOperation): Promise<ResultStream | ExecutionResult> {
     const { maskError, metrics } = this.#options;
     let result;
     try {
-      result = await subscribe(operation);
+      result = await createSourceEventStream(operation);
     } catch (error) {
       result = { errors: [maskError(error)] };
     }
@@ -99,7 +103,7 @@ export class Operations {
       return this.#mask(result);
     }
     metrics.operation(operation.type, operation.transport, 'ok');
-    return this.#maskStream(result);
+    return this.#resultsOf(operation, result[Symbol.asyncIterator]() as AsyncIterator<object, void>);
   }
 
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */
@@ -148,25 +152,36 @@ export class Operations {
   }
 
   /** Not an async generator: its `return` would wait for a `next` that may never come. */
-  #maskStream(stream: ResultStream): ResultStream {
-    const next = async (): Promise<IteratorResult<ExecutionResult, void>> => {
-      try {
-        const item = await stream.next();
-        return item.done === true ? item : { done: false, value: this.#mask(item.value) };
-      } catch (error) {
-        throw this.#options.maskError(error);
-      }
+  #resultsOf(operation: PreparedOperation, items: AsyncIterator<object, void>): ResultStream {
+    const { maskError } = this.#options;
+    const executeFor = this.#shared.executorOf(operation);
+    const end = async (): Promise<IteratorResult<ExecutionResult, void>> => {
+      await items.return?.();
+      return { done: true, value: undefined };
     };
-    const masked: ResultStream = {
-      next,
-      return: () => stream.return(),
-      throw: (error) => stream.throw(error),
-      [Symbol.asyncIterator]: () => masked,
+    const results: ResultStream = {
+      async next() {
+        try {
+          const item = await items.next();
+          if (item.done === true) return item;
+          const result = executeFor(item.value);
+          return { done: false, value: result instanceof Promise ? await result : result };
+        } catch (error) {
+          await end();
+          throw maskError(error);
+        }
+      },
+      return: end,
+      async throw(error) {
+        await end();
+        throw error;
+      },
+      [Symbol.asyncIterator]: () => results,
       [Symbol.asyncDispose]: async () => {
-        await stream.return();
+        await end();
       },
     };
-    return masked;
+    return results;
   }
 }
 

@@ -4,10 +4,16 @@ import type { WebSocket } from 'ws';
 /** A socket with more than this unsent is not read from until it has drained, so what it asks for can't pile up. */
 const HIGH_WATER_BYTES = 1_048_576;
 
+/** With more than this unsent, a stream is told to wait: what it has next waits where it takes no memory. */
+const STREAM_HIGH_WATER_BYTES = 65_536;
+
 /** How often a peer is pinged. */
 const PING_INTERVAL_MS = 15_000;
 
-/** A peer that neither drains what is sent to it nor answers for that long is gone. Slowness alone closes nobody. */
+/**
+ * A peer that has neither taken what was sent to it nor answered for that long, once the next ping is due, is gone. Slowness
+ * alone closes nobody.
+ */
 const SILENCE_MS = 60_000;
 
 /** One socket: flow control, and the watch over whether its peer is alive. */
@@ -16,6 +22,7 @@ export class Socket {
   #unsentAtLastPing = 0;
   #stuck = 0;
   #isCorked = false;
+  #waitingForRoom: (() => void)[] = [];
 
   /** @param connection what the socket's frames travel on. */
   constructor(
@@ -29,7 +36,20 @@ export class Socket {
     };
     socket.on('message', sign);
     socket.on('pong', sign);
-    socket.once('close', () => clearInterval(ping));
+    connection.on('drain', () => {
+      sign();
+      this.#makeRoom();
+    });
+    socket.once('close', () => {
+      clearInterval(ping);
+      this.#makeRoom();
+    });
+  }
+
+  /** Resolves when a stream may send more; null: it may at once. On a socket that closes it resolves, too. */
+  room(): Promise<void> | null {
+    if (this.connection.writableLength < STREAM_HIGH_WATER_BYTES || this.socket.readyState !== this.socket.OPEN) return null;
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 
   /** Resolves when the peer has room for more, which is at once for a peer that keeps up. */
@@ -53,6 +73,12 @@ export class Socket {
     });
   }
 
+  #makeRoom(): void {
+    const waiting = this.#waitingForRoom;
+    this.#waitingForRoom = [];
+    for (const goOn of waiting) goOn();
+  }
+
   /** What is sent in one turn (a result and its complete, all the answers of a group) leaves with one system call. */
   #cork(): void {
     if (this.#isCorked) return;
@@ -69,7 +95,7 @@ export class Socket {
     const unsent = socket.bufferedAmount;
     if (unsent < this.#unsentAtLastPing) this.#lastSign = performance.now();
     this.#unsentAtLastPing = unsent;
-    if (performance.now() - this.#lastSign > SILENCE_MS) socket.terminate();
+    if (performance.now() + PING_INTERVAL_MS - this.#lastSign > SILENCE_MS) socket.terminate();
     else if (socket.readyState === socket.OPEN) socket.ping();
   }
 }

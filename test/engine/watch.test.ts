@@ -184,8 +184,8 @@ it('a long replay of what a watcher did not ask for lets everything else have it
   await engine.submit(release('r:0', 'o'));
   expect((await next).map(brief)).toEqual(['RELEASED r:0 10001']);
   isCounting = false;
-  // One for each page of 500 events.
-  expect(turns).toBeGreaterThanOrEqual(20);
+  // One for each page of 512 events, at the most.
+  expect(turns).toBeGreaterThanOrEqual(19);
   await watch.return?.();
 });
 
