@@ -44,8 +44,9 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
   #queue: Change[] = [];
   /** What it reads while it is behind. */
   #reading: AsyncGenerator<WatchItem, void> | null;
-  #wakeUp: ((isQuiet: boolean) => void) | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  /** Resolves the `next` that waits for a change. */
+  #answer: ((result: Result | Promise<Result>) => void) | null = null;
+  #bookmarkTimer: NodeJS.Timeout | null = null;
   #hasEnded = false;
 
   constructor(feed: WatcherFeed, request: WatchRequest) {
@@ -53,7 +54,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     this.#feed = feed;
     this.#logId = feed.logId;
     this.#position = feed.revision;
-    this.#reading = this.#begin();
+    this.#reading = this.#begin(feed.bookmark());
   }
 
   [Symbol.asyncIterator](): this {
@@ -65,26 +66,16 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
    *
    * @throws what the store throws; then the watch has ended.
    */
-  async next(): Promise<Result> {
-    try {
-      while (!this.#hasEnded) {
-        const change = this.#queue.shift();
-        if (change !== undefined) {
-          this.#position = change.event.revision;
-          return { done: false, value: change };
-        }
-        if (!this.#isLive) {
-          const item = await this.#read();
-          if (item !== null) return item;
-        } else if (await this.#isQuiet()) {
-          return { done: false, value: this.#bookmark() };
-        }
-      }
-    } catch (error) {
-      this.#end();
-      throw error;
-    }
-    return END;
+  next(): Promise<Result> {
+    if (this.#hasEnded) return Promise.resolve(END);
+    const change = this.#queue.shift();
+    if (change !== undefined) return Promise.resolve(this.#tell(change));
+    if (!this.#isLive) return this.#read();
+    // Of those who wait there are very many: one waits without a frame of its own on any stack.
+    this.#bookmarkTimer = this.#bookmarkTimer?.refresh() ?? this.#startBookmarkTimer();
+    return new Promise((resolve) => {
+      this.#answer = resolve;
+    });
   }
 
   /** Ends the watch at once, also while a `next` waits. Resolves when nothing of it is read any more. */
@@ -103,40 +94,56 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
       this.fallBehind();
       return;
     }
-    this.#queue.push(change);
-    this.#wake(false);
+    if (this.#answer === null) this.#queue.push(change);
+    else this.#answerWith(this.#tell(change));
   }
 
   /** From here on it reads the log by itself, until it has caught up. */
   fallBehind(): void {
     this.#isLive = false;
     this.#queue = [];
-    this.#wake(false);
+    if (this.#answer !== null) this.#answerWith(this.#read());
   }
 
   #end(): void {
     this.#hasEnded = true;
     this.#queue = [];
     this.#feed.remove(this);
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#wake(false);
+    if (this.#bookmarkTimer !== null) clearTimeout(this.#bookmarkTimer);
+    this.#answerWith(END);
   }
 
-  /** The next item of what it reads; null: it has caught up, or has ended. */
-  async #read(): Promise<Result | null> {
+  #tell(change: Change): Result {
+    this.#position = change.event.revision;
+    return { done: false, value: change };
+  }
+
+  #answerWith(result: Result | Promise<Result>): void {
+    const answer = this.#answer;
+    this.#answer = null;
+    answer?.(result);
+  }
+
+  /** The next item of what it reads, or what comes after that. */
+  #read(): Promise<Result> {
     this.#reading ??= this.#catchUp();
-    const item = await this.#reading.next();
-    if (this.#hasEnded) return null;
-    if (item.done !== true) return item;
-    this.#reading = null;
-    return null;
+    return this.#reading.next().then(
+      (item) => {
+        if (item.done === true) this.#reading = null;
+        return item.done === true || this.#hasEnded ? this.next() : item;
+      },
+      (error: unknown) => {
+        this.#end();
+        throw error;
+      },
+    );
   }
 
-  async *#begin(): AsyncGenerator<WatchItem, void> {
+  async *#begin(start: Bookmark): AsyncGenerator<WatchItem, void> {
     const { after, logId, snapshot } = this.request;
     if (after === null) {
       if (snapshot) yield* this.#snapshot('STARTED');
-      else yield { kind: 'bookmark', logId: this.#logId, revision: this.#position };
+      else yield start;
     } else {
       const head = await this.#feed.store.head();
       this.#logId = head.logId;
@@ -193,19 +200,10 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     return this.#feed.bookmark();
   }
 
-  /** Waits for a change; resolves to true if none came until a bookmark is due, and to false as soon as there is something to do. */
-  #isQuiet(): Promise<boolean> {
-    this.#timer =
-      this.#timer?.refresh() ??
-      setTimeout(() => this.#wake(true), this.#feed.bookmarkMs * (1 - BOOKMARK_JITTER * Math.random()));
-    return new Promise((resolve) => {
-      this.#wakeUp = resolve;
-    });
-  }
-
-  #wake(isQuiet: boolean): void {
-    const wakeUp = this.#wakeUp;
-    this.#wakeUp = null;
-    wakeUp?.(isQuiet);
+  #startBookmarkTimer(): NodeJS.Timeout {
+    const due = () => {
+      if (this.#answer !== null) this.#answerWith({ done: false, value: this.#bookmark() });
+    };
+    return setTimeout(due, this.#feed.bookmarkMs * (1 - BOOKMARK_JITTER * Math.random()));
   }
 }

@@ -13,39 +13,54 @@ export interface Recipient {
 const texts = new WeakMap<ExecutionResult, string>();
 
 /**
- * Sends the results of a stream, as messages of that id, as fast as the peer takes them.
- *
- * @returns what graphql-ws is given in place of the stream: it yields nothing, and is done when the stream is, or throws what
- * the stream throws. The recipient's set holds it until then.
+ * Sends the results of a stream, as messages of one id, as fast as the peer takes them. graphql-ws is given it in place of
+ * the stream: it yields nothing, and is done when the stream is, or throws what the stream throws. The recipient's set holds
+ * it until then.
  */
-export function deliver(stream: ResultStream, id: string, { socket, streams }: Recipient): ResultStream {
-  const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
-  const sendAll = async (): Promise<IteratorResult<never, void>> => {
-    for (;;) {
-      const room = socket.room();
-      if (room !== null) await room;
-      const item = await stream.next();
-      if (item.done === true) return item;
-      void socket.send(`${head}${textOf(item.value)}}`);
+export class Delivery implements ResultStream {
+  readonly #stream: ResultStream;
+  readonly #recipient: Recipient;
+  readonly #head: string;
+
+  constructor(stream: ResultStream, id: string, recipient: Recipient) {
+    this.#stream = stream;
+    this.#recipient = recipient;
+    this.#head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
+    recipient.streams.add(this);
+  }
+
+  async next(): Promise<IteratorResult<never, void>> {
+    const { socket, streams } = this.#recipient;
+    try {
+      for (;;) {
+        const room = socket.room();
+        if (room !== null) await room;
+        const item = await this.#stream.next();
+        if (item.done === true) return item;
+        void socket.send(`${this.#head}${textOf(item.value)}}`);
+      }
+    } finally {
+      streams.delete(this);
     }
-  };
-  const delivery: ResultStream = {
-    next: () => sendAll().finally(() => streams.delete(delivery)),
-    return() {
-      streams.delete(delivery);
-      return stream.return();
-    },
-    throw(error) {
-      streams.delete(delivery);
-      return stream.throw(error);
-    },
-    [Symbol.asyncIterator]: () => delivery,
-    [Symbol.asyncDispose]: async () => {
-      await delivery.return();
-    },
-  };
-  streams.add(delivery);
-  return delivery;
+  }
+
+  return(): Promise<IteratorResult<ExecutionResult, void>> {
+    this.#recipient.streams.delete(this);
+    return this.#stream.return();
+  }
+
+  throw(error: unknown): Promise<IteratorResult<ExecutionResult, void>> {
+    this.#recipient.streams.delete(this);
+    return this.#stream.throw(error);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
 }
 
 export function isStream(result: object): result is ResultStream {

@@ -12,6 +12,7 @@ import { ErrorCode } from '../graphql/errors.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
+import { Results } from './results.js';
 import { SharedResults } from './shared-results.js';
 
 /** What a client sends, over any transport. Its types are checked: `query` is a string, `variables` an object. */
@@ -103,7 +104,8 @@ export class Operations {
       return this.#mask(result);
     }
     metrics.operation(operation.type, operation.transport, 'ok');
-    return this.#resultsOf(operation, result[Symbol.asyncIterator]() as AsyncIterator<object, void>);
+    const items = result[Symbol.asyncIterator]() as AsyncIterator<object, void>;
+    return new Results(items, this.#shared.executorOf(operation), maskError);
   }
 
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */
@@ -149,39 +151,6 @@ export class Operations {
     const { errors } = result;
     if (errors === undefined) return result;
     return { ...result, errors: errors.map(this.#options.maskError) };
-  }
-
-  /** Not an async generator: its `return` would wait for a `next` that may never come. */
-  #resultsOf(operation: PreparedOperation, items: AsyncIterator<object, void>): ResultStream {
-    const { maskError } = this.#options;
-    const executeFor = this.#shared.executorOf(operation);
-    const end = async (): Promise<IteratorResult<ExecutionResult, void>> => {
-      await items.return?.();
-      return { done: true, value: undefined };
-    };
-    const results: ResultStream = {
-      async next() {
-        try {
-          const item = await items.next();
-          if (item.done === true) return item;
-          const result = executeFor(item.value);
-          return { done: false, value: result instanceof Promise ? await result : result };
-        } catch (error) {
-          await end();
-          throw maskError(error);
-        }
-      },
-      return: end,
-      async throw(error) {
-        await end();
-        throw error;
-      },
-      [Symbol.asyncIterator]: () => results,
-      [Symbol.asyncDispose]: async () => {
-        await end();
-      },
-    };
-    return results;
   }
 }
 

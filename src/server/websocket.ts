@@ -5,7 +5,7 @@ import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer }
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import { deliver, isStream, type Recipient } from './delivery.js';
+import { Delivery, isStream, type Recipient } from './delivery.js';
 import { limitExceeded } from './errors.js';
 import { LIMITS } from './limits.js';
 import type { Operations, PreparedOperation } from './operations.js';
@@ -176,7 +176,7 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
     async onOperation({ extra }, id, _payload, _args, result) {
       if (!isStream(result)) return;
       if (extra.closed) await result.return();
-      else return deliver(result, id, extra);
+      else return new Delivery(result, id, extra);
     },
   };
 }

@@ -2,11 +2,13 @@ import { benchDurability, commitGroups } from './durability.js';
 import { benchHeldLocks } from './held-locks.js';
 import { benchPostgresql } from './postgresql.js';
 import { benchTransports } from './transports.js';
+import { benchWatch } from './watch.js';
 import { benchWriter } from './writer.js';
 
 const BENCHES = {
   writer: benchWriter,
   transports: benchTransports,
+  watch: benchWatch,
   'held-locks': benchHeldLocks,
   durability: benchDurability,
   postgresql: benchPostgresql,
