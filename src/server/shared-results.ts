@@ -13,6 +13,8 @@ import {
 /** Told of each result before anybody gets it. */
 export type PresentResult = (result: ExecutionResult) => ExecutionResult;
 
+type Result = ExecutionResult | Promise<ExecutionResult>;
+
 interface DocumentFacts {
   readonly number: number;
   /** The variables that a result may depend on. */
@@ -21,13 +23,14 @@ interface DocumentFacts {
 
 /**
  * The results of subscriptions. Those that ask for the same of the same item get the same result, executed once: nothing
- * that is answered depends on who asks. (Where that changes, the key has to tell callers apart.)
+ * that is answered depends on who asks. (Where that changes, the key has to tell callers apart.) What it may depend on is the
+ * time: a result that has to be waited for is that of those who ask while it is under way.
  */
 export class SharedResults {
   readonly #schema: GraphQLSchema;
   readonly #present: PresentResult;
   readonly #documents = new WeakMap<DocumentNode, DocumentFacts>();
-  readonly #results = new WeakMap<object, Map<string, ExecutionResult>>();
+  readonly #results = new WeakMap<object, Map<string, Result>>();
   #lastNumber = 0;
 
   constructor(schema: GraphQLSchema, present: PresentResult) {
@@ -36,20 +39,29 @@ export class SharedResults {
   }
 
   /** How to execute the operation for an item. Throws nothing that `execute` does not. */
-  executorOf(operation: ExecutionArgs): (item: object) => ExecutionResult | Promise<ExecutionResult> {
+  executorOf(operation: ExecutionArgs): (item: object) => Result {
     const key = this.#keyOf(operation);
     return (item) => {
-      let known = this.#results.get(item);
-      const shared = known?.get(key);
-      if (shared !== undefined) return shared;
-      const result = execute({ ...operation, rootValue: item });
-      // Whoever had to wait asked for more than the item: for the time, say, which goes on.
-      if (result instanceof Promise) return result.then(this.#present);
-      const presented = this.#present(result);
-      if (known === undefined) this.#results.set(item, (known = new Map<string, ExecutionResult>()));
-      known.set(key, presented);
-      return presented;
+      const known = this.#resultsOf(item);
+      let result = known.get(key);
+      if (result === undefined) {
+        result = this.#execute(operation, item);
+        known.set(key, result);
+        if (result instanceof Promise) void result.finally(() => known.delete(key)).catch(ignore);
+      }
+      return result;
     };
+  }
+
+  #execute(operation: ExecutionArgs, item: object): Result {
+    const result = execute({ ...operation, rootValue: item });
+    return result instanceof Promise ? result.then(this.#present) : this.#present(result);
+  }
+
+  #resultsOf(item: object): Map<string, Result> {
+    let results = this.#results.get(item);
+    if (results === undefined) this.#results.set(item, (results = new Map<string, Result>()));
+    return results;
   }
 
   /** The same for operations whose results can't differ. */
@@ -88,3 +100,6 @@ function variablesOfResults(schema: GraphQLSchema, document: DocumentNode): stri
   );
   return [...names];
 }
+
+/** Whoever asked for the result is told. */
+function ignore(): void {}
