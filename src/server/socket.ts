@@ -4,9 +4,6 @@ import type { WebSocket } from 'ws';
 /** A socket with more than this unsent is not read from until it has drained, so what it asks for can't pile up. */
 const HIGH_WATER_BYTES = 1_048_576;
 
-/** With more than this unsent, a stream is told to wait: what it has next waits where it takes no memory. */
-const STREAM_HIGH_WATER_BYTES = 65_536;
-
 /** How often a peer is pinged. */
 const PING_INTERVAL_MS = 15_000;
 
@@ -46,9 +43,12 @@ export class Socket {
     });
   }
 
-  /** Resolves when a stream may send more; null: it may at once. On a socket that closes it resolves, too. */
+  /**
+   * Resolves when a stream may send more; null: it may at once. What waits for it takes no memory of the socket's. On a socket
+   * that closes it resolves, too.
+   */
   room(): Promise<void> | null {
-    if (this.connection.writableLength < STREAM_HIGH_WATER_BYTES || this.socket.readyState !== this.socket.OPEN) return null;
+    if (!this.connection.writableNeedDrain || this.socket.readyState !== this.socket.OPEN) return null;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 

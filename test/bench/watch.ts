@@ -1,147 +1,104 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { benchDirectory, ms, summary, table, whole } from './measure.js';
-import { acquireBody, expectAnswer } from './operations.js';
-import { startHoldfast, type ServerProcess } from './processes.js';
-import { nowMs, type ClientCommand, type Counts } from './watch-clients.js';
-import { WebSocketLanes } from './websocket-lanes.js';
+import { ms, summary, table, whole } from './measure.js';
+import { change, Watchers, withServer } from './watchers.js';
 
 /** How long all are idle before memory is looked at. */
-const IDLE_MS = Number(process.env['IDLE_MS'] ?? 60_000);
-/** Changes that are under way at once, at the most. */
-const LANES = 256;
-const DAY_MS = 86_400_000;
+const IDLE_MS = 60_000;
 const KB_PER_MB = 1024;
+const QUIET = { changes: 2000, perSecond: 100 };
+const STALLED = { readers: 200, others: 10, warmUp: 10_000, changes: 50_000, perSecond: 2000 };
+const SAMPLE_MS = 100;
 
-/** What watching costs, and how fast it is, by one server on SQLite; the watchers are a process of their own. */
+/** What watching costs, and how fast it is: one server on SQLite, and those who watch in a process of their own. */
 export async function benchWatch(): Promise<void> {
-  const rows: string[][] = [];
-  if (!process.env['BUSY'])
-    for (const { sockets, watches } of [
-      { sockets: 100, watches: 100 },
-      { sockets: 2000, watches: 1 },
-    ]) {
-      rows.push(await withWatchers({ sockets, watches, watch: 'own' }, idleRow));
-    }
-  console.log(`\nOne event for one of them each time\n`);
-  console.log(table(['watches', 'sockets', 'memory of a watch', 'memory of a socket', 'p50', 'p99'], rows));
+  const quiet = [await quietRow(100, 100), await quietRow(2000, 1)];
+  console.log(`\nWatches of a name each; ${QUIET.perSecond} changes a second, each of one of them\n`);
+  console.log(table(['watches', 'sockets', 'memory of a watch', 'memory of a socket', 'p50', 'p99', 'slowest'], quiet));
 
-  const busy: string[][] = [];
-  for (const { sockets, watches, rate, changes } of [
-    { sockets: 100, watches: 100, rate: 1, changes: 10 },
-    { sockets: 10, watches: 100, rate: 100, changes: 1000 },
-    { sockets: 10, watches: 100, rate: 500, changes: 3000 },
-    { sockets: 100, watches: 10, rate: 100, changes: 1000 },
-    { sockets: 1000, watches: 1, rate: 100, changes: 1000 },
-  ]) {
-    busy.push(await withWatchers({ sockets, watches, watch: 'all' }, (parts) => busyRow(parts, rate, changes)));
-  }
-  console.log(`\nEvents that all of them watch\n`);
+  const busy = [
+    await busyRow(100, 100, 10, 1),
+    await busyRow(10, 100, 1000, 100),
+    await busyRow(100, 10, 1000, 100),
+    await busyRow(1000, 1, 1000, 100),
+    await busyRow(10, 100, 3000, 500),
+  ];
+  console.log('\nWatches of everything\n');
   console.log(
-    table(['watches', 'sockets', 'changes/s', 'delivered/s', 'MB/s', 'processors of the server', 'p50', 'p99', 'the last'], busy),
+    table(['watches', 'sockets', 'changes/s', 'told/s', 'MB/s', 'processors of the server', 'p50', 'p99', 'slowest'], busy),
   );
+  await reportStalled();
 }
 
-interface Watchers {
-  readonly sockets: number;
-  readonly watches: number;
-  readonly watch: 'own' | 'all';
+const kilobytes = (mb: number, count: number) => `${((mb * KB_PER_MB) / count).toFixed(1)} KB`;
+
+async function quietRow(sockets: number, watches: number): Promise<string[]> {
+  return withServer(async (server, changes) => {
+    const before = server.residentMb();
+    const watchers = await Watchers.open(server, sockets, watches, 'own');
+    await sleep(IDLE_MS);
+    const mb = server.residentMb() - before;
+    await watchers.reset();
+    await change(changes, 'own', QUIET.changes, QUIET.perSecond);
+    const { delays } = await watchers.receive(QUIET.changes);
+    watchers.close();
+    const { p50, p99 } = summary([...delays], 1);
+    const slowest = Math.max(...delays);
+    return [
+      whole(watchers.count),
+      whole(sockets),
+      kilobytes(mb, watchers.count),
+      kilobytes(mb, sockets),
+      ms(p50),
+      ms(p99),
+      ms(slowest),
+    ];
+  });
 }
 
-interface Parts extends Watchers {
-  readonly server: ServerProcess;
-  readonly changes: WebSocketLanes;
-  readonly ask: (command: ClientCommand) => Promise<Counts | null>;
-  /** Of the server before there was any watch. */
-  readonly startMb: number;
+async function busyRow(sockets: number, watches: number, count: number, perSecond: number): Promise<string[]> {
+  return withServer(async (server, changes) => {
+    const watchers = await Watchers.open(server, sockets, watches, 'all');
+    const [cpuBefore, startedAt] = [server.cpuSeconds(), performance.now()];
+    await change(changes, 'busy', count, perSecond);
+    const { messages, bytes, delays, durationMs } = await watchers.receive(count * watchers.count);
+    const processors = ((server.cpuSeconds() - cpuBefore) * 1000) / (performance.now() - startedAt);
+    watchers.close();
+    const { p50, p99 } = summary([...delays], 1);
+    const told = (messages * 1000) / durationMs;
+    const mb = bytes / durationMs / 1000;
+    const slowest = Math.max(...delays);
+    return [...[watchers.count, sockets, perSecond, told, mb].map(whole), processors.toFixed(2), ...[p50, p99, slowest].map(ms)];
+  });
 }
 
-async function withWatchers<T>(watchers: Watchers, measure: (parts: Parts) => Promise<T>): Promise<T> {
-  const directory = benchDirectory();
-  const server = await startHoldfast(join(directory.path, 'locks.db'));
-  const clients = fork(fileURLToPath(new URL('watch-clients.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
-  try {
-    const changes = await WebSocketLanes.open(server.url);
-    await change(changes, 'warm-up', 1000, 500);
-    const startMb = server.residentMb();
-    const ask = (command: ClientCommand) => askClients(clients, command);
-    await ask({ kind: 'open', url: String(server.url), ...watchers });
-    await ask({ kind: 'count', messages: 0 });
-    const measured = await measure({ ...watchers, server, changes, ask, startMb });
-    changes.close();
-    return measured;
-  } finally {
-    clients.kill();
-    await server.stop();
-    directory.remove();
-  }
-}
-
-async function askClients(clients: ChildProcess, command: ClientCommand): Promise<Counts | null> {
-  clients.send(command);
-  const [answer] = (await once(clients, 'message')) as [Counts | null];
-  return answer;
-}
-
-/** So many acquires of fresh names, so many a second at the most; resolves when all are answered. */
-async function change(lanes: WebSocketLanes, name: string, count: number, perSecond: number): Promise<void> {
-  const startedAt = performance.now();
-  let [sent, answered] = [0, 0];
-  while (answered < count) {
-    const due = Math.min(count, answered + LANES, Math.ceil(((performance.now() - startedAt) * perSecond) / 1000));
-    for (; sent < due; sent++) {
-      void lanes.run(acquireBody(`${name}:${sent}`, String(nowMs()), DAY_MS)).then((answer) => {
-        expectAnswer(answer, 'LockAcquired');
-        answered++;
-      });
-    }
-    await sleep(1);
-  }
-}
-
-async function idleRow({ sockets, watches, server, changes, ask, startMb }: Parts): Promise<string[]> {
-  await sleep(IDLE_MS);
-  const kb = (server.residentMb() - startMb) * KB_PER_MB;
-  const count = Math.min(sockets * watches, 2000);
-  await ask({ kind: 'count', messages: 0 });
-  await change(changes, 'own', count, 100);
-  const { delays = [] } = (await ask({ kind: 'count', messages: count })) ?? {};
-  if (delays.length !== count) throw new Error(`${delays.length} of ${count} events came`);
-  const { p50, p99 } = summary([...delays], 1);
-  return [
-    whole(sockets * watches),
-    whole(sockets),
-    `${(kb / (sockets * watches)).toFixed(1)} KB`,
-    `${(kb / sockets).toFixed(1)} KB`,
-    ms(p50),
-    ms(p99),
-  ];
-}
-
-async function busyRow({ sockets, watches, server, changes, ask }: Parts, rate: number, count: number): Promise<string[]> {
-  const cpuBefore = server.cpuSeconds();
-  const startedAt = performance.now();
-  await change(changes, 'busy', count, rate);
-  const counts = await ask({ kind: 'count', messages: count * sockets * watches });
-  if (counts === null) throw new Error('nothing was counted');
-  const { messages, bytes, delays, durationMs, outOfOrder } = counts;
-  if (messages < count * sockets * watches || outOfOrder > 0) throw new Error(`${messages} came, ${outOfOrder} out of order`);
-  const cpu = (server.cpuSeconds() - cpuBefore) / ((performance.now() - startedAt) / 1000);
-  const { p50, p99 } = summary([...delays], 1);
-  const perSecond = (messages * 1000) / durationMs;
-  const mbPerSecond = (bytes * 1000) / durationMs / 1e6;
-  return [
-    whole(sockets * watches),
-    whole(sockets),
-    whole(rate),
-    whole(perSecond),
-    whole(mbPerSecond),
-    cpu.toFixed(2),
-    ms(p50),
-    ms(p99),
-    ms(Math.max(...delays)),
-  ];
+/** Many stop reading for a while; others go on. */
+async function reportStalled(): Promise<void> {
+  const { readers, others, warmUp, changes: count, perSecond } = STALLED;
+  await withServer(async (server, changes) => {
+    const stalled = await Watchers.open(server, readers, 1, 'all');
+    const live = await Watchers.open(server, others, 1, 'all');
+    await change(changes, 'before', warmUp, perSecond);
+    await Promise.all([stalled.receive(warmUp * readers), live.receive(warmUp * others)]);
+    await stalled.pause();
+    let peak = server.residentMb();
+    const before = peak;
+    const sampling = setInterval(() => (peak = Math.max(peak, server.residentMb())), SAMPLE_MS);
+    await change(changes, 'stall', count, perSecond);
+    const { delays } = await live.receive(count * others);
+    const grown = peak - before;
+    await stalled.resume();
+    const resumedAt = performance.now();
+    const { messages } = await stalled.receive(count * readers);
+    const seconds = (performance.now() - resumedAt) / 1000;
+    clearInterval(sampling);
+    await sleep(IDLE_MS);
+    for (const watchers of [stalled, live]) watchers.close();
+    const { p50, p99 } = summary([...delays], 1);
+    console.log(`
+${readers} readers stop while ${whole(count)} changes happen, ${whole(perSecond)} a second, and ${others} others read on:
+memory ${whole(before)} MB before, ${whole(grown)} MB more at the most while they did not read, ${whole(peak - before)} MB more
+at the most in all, ${whole(server.residentMb() - before)} MB more a minute after it;
+the others were told after ${ms(p50)} (p99 ${ms(p99)}, slowest ${ms(Math.max(...delays))});
+once they read again, all of them had all changes in order after ${seconds.toFixed(1)} s, ${whole(messages / seconds)} a second`);
+  });
 }

@@ -23,7 +23,7 @@ function fakePeer() {
     resume: vi.fn(),
     send: vi.fn<(data: string, sent?: () => void) => void>(),
   });
-  const connection = Object.assign(new EventEmitter(), { writableLength: 0, cork: vi.fn(), uncork: vi.fn() });
+  const connection = Object.assign(new EventEmitter(), { writableNeedDrain: false, cork: vi.fn(), uncork: vi.fn() });
   return { peer, connection, socket: new Socket(peer as unknown as WebSocket, connection as unknown as Duplex) };
 }
 
@@ -86,7 +86,7 @@ describe('a stream', () => {
     ['is gone', 'close'],
   ])('waits where much is unsent, until the peer %s', async (_, ending) => {
     const { peer, connection, socket } = fakePeer();
-    connection.writableLength = 65_536;
+    connection.writableNeedDrain = true;
     const room = socket.room();
     expect(room).toBeInstanceOf(Promise);
     (ending === 'drain' ? connection : peer).emit(ending);
@@ -95,7 +95,7 @@ describe('a stream', () => {
 
   test('does not wait for a peer that is going', () => {
     const { peer, connection, socket } = fakePeer();
-    connection.writableLength = 65_536;
+    connection.writableNeedDrain = true;
     peer.readyState = 2;
     expect(socket.room()).toBeNull();
   });

@@ -1,0 +1,1 @@
+import {reportStalled} from './zz.js'; await reportStalled();
