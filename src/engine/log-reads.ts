@@ -23,7 +23,11 @@ export interface ChangePage extends LogHead {
  */
 export class LogReads {
   readonly #store: LockStore;
-  readonly #pages = new LRUCache<string, Promise<ChangePage>>({ max: KEPT_PAGES, ttl: KEPT_MS });
+  readonly #pages = new LRUCache<string, Promise<ChangePage>>({
+    max: KEPT_PAGES,
+    ttl: KEPT_MS,
+    ttlAutopurge: true,
+  });
 
   constructor(store: LockStore) {
     this.#store = store;

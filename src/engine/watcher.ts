@@ -62,7 +62,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
   }
 
   /**
-   * The next item. To be called again when it has resolved.
+   * The next item. To be called again only when it has resolved.
    *
    * @throws what the store throws; then the watch has ended.
    */

@@ -3,15 +3,16 @@ import {
   execute,
   getOperationAST,
   GraphQLError,
+  OperationTypeNode,
   type ExecutionArgs,
   type ExecutionResult,
   type GraphQLSchema,
-  type OperationTypeNode,
 } from 'graphql';
 import { ErrorCode } from '../graphql/errors.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
+import { LIMITS } from './limits.js';
 import { Results } from './results.js';
 import { SharedResults } from './shared-results.js';
 
@@ -49,6 +50,7 @@ export class Operations {
   readonly #documents: Documents;
   readonly #shared: SharedResults;
   #underWay = 0;
+  #subscriptions = 0;
   #accepting = true;
   #idle: (() => void) | null = null;
 
@@ -105,7 +107,10 @@ export class Operations {
     }
     metrics.operation(operation.type, operation.transport, 'ok');
     const items = result[Symbol.asyncIterator]() as AsyncIterator<object, void>;
-    return new Results(items, this.#shared.executorOf(operation), maskError);
+    this.#subscriptions += 1;
+    return new Results(items, this.#shared.executorOf(operation), maskError, () => {
+      this.#subscriptions -= 1;
+    });
   }
 
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */
@@ -128,6 +133,9 @@ export class Operations {
     if (isRefused(document)) return document;
     const operation = getOperationAST(document, request.operationName);
     if (operation == null) return [unknownOperation(request.operationName)];
+    if (operation.operation === OperationTypeNode.SUBSCRIPTION && this.#subscriptions >= LIMITS.subscriptions) {
+      return [notBegun('The server has as many subscriptions as it may: try another instance')];
+    }
     return {
       type: operation.operation,
       transport,

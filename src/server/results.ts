@@ -14,25 +14,31 @@ export class Results implements ResultStream {
   readonly #items: AsyncIterator<object, void>;
   readonly #execute: (item: object) => ExecutionResult | Promise<ExecutionResult>;
   readonly #maskError: MaskError;
+  #onEnd: (() => void) | null;
 
+  /** @param onEnd called once */
   constructor(
     items: AsyncIterator<object, void>,
     execute: (item: object) => ExecutionResult | Promise<ExecutionResult>,
     maskError: MaskError,
+    onEnd: () => void,
   ) {
     this.#items = items;
     this.#execute = execute;
     this.#maskError = maskError;
+    this.#onEnd = onEnd;
   }
 
   next(): Promise<Next> {
     return this.#items
       .next()
-      .then((item) => (item.done === true ? item : this.#resultOf(item.value)))
+      .then((item) => (item.done === true ? this.return() : this.#resultOf(item.value)))
       .catch(this.#fail);
   }
 
   async return(): Promise<Next> {
+    this.#onEnd?.();
+    this.#onEnd = null;
     await this.#items.return?.();
     return { done: true, value: undefined };
   }

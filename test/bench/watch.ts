@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ms, summary, table, whole } from './measure.js';
+import type { ServerProcess } from './processes.js';
 import { change, Watchers, withServer } from './watchers.js';
 
 /** How long all are idle before memory is looked at. */
@@ -77,28 +78,44 @@ async function reportStalled(): Promise<void> {
   await withServer(async (server, changes) => {
     const stalled = await Watchers.open(server, readers, 1, 'all');
     const live = await Watchers.open(server, others, 1, 'all');
+    const memory = peaks(server);
     await change(changes, 'before', warmUp, perSecond);
     await Promise.all([stalled.receive(warmUp * readers), live.receive(warmUp * others)]);
+    const reading = memory.take();
     await stalled.pause();
-    let peak = server.residentMb();
-    const before = peak;
-    const sampling = setInterval(() => (peak = Math.max(peak, server.residentMb())), SAMPLE_MS);
     await change(changes, 'stall', count, perSecond);
     const { delays } = await live.receive(count * others);
-    const grown = peak - before;
+    const stopped = memory.take();
     await stalled.resume();
     const resumedAt = performance.now();
     const { messages } = await stalled.receive(count * readers);
     const seconds = (performance.now() - resumedAt) / 1000;
-    clearInterval(sampling);
+    const resumed = memory.take();
     await sleep(IDLE_MS);
+    const after = server.residentMb();
+    memory.stop();
     for (const watchers of [stalled, live]) watchers.close();
     const { p50, p99 } = summary([...delays], 1);
     console.log(`
-${readers} readers stop while ${whole(count)} changes happen, ${whole(perSecond)} a second, and ${others} others read on:
-memory ${whole(before)} MB before, ${whole(grown)} MB more at the most while they did not read, ${whole(peak - before)} MB more
-at the most in all, ${whole(server.residentMb() - before)} MB more a minute after it;
+${readers} readers stop while ${whole(count)} changes happen, up to ${whole(perSecond)} a second, and ${others} others read on:
+memory ${whole(reading)} MB at the most while all read, ${whole(stopped)} MB while they did not, ${whole(resumed)} MB when they
+read again, ${whole(after)} MB a minute later;
 the others were told after ${ms(p50)} (p99 ${ms(p99)}, slowest ${ms(Math.max(...delays))});
-once they read again, all of them had all changes in order after ${seconds.toFixed(1)} s, ${whole(messages / seconds)} a second`);
+all of them had all changes in order ${seconds.toFixed(1)} s after they read again, ${whole(messages / seconds)} a second`);
   });
+}
+
+/** The most resident memory, in MB, since it was taken last; at first, since now. */
+function peaks(server: ServerProcess): { take: () => number; stop: () => void } {
+  let peak = 0;
+  const sample = () => (peak = Math.max(peak, server.residentMb()));
+  const sampling = setInterval(sample, SAMPLE_MS);
+  return {
+    take: () => {
+      const taken = sample();
+      peak = server.residentMb();
+      return taken;
+    },
+    stop: () => clearInterval(sampling),
+  };
 }

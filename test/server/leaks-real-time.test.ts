@@ -1,10 +1,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTestApp, type TestApp } from '../support/app.js';
+import { heapInUse } from '../support/heap.js';
 import { acquireLock } from '../support/http-client.js';
 import { rounds } from '../support/rounds.js';
 import { WebSocketClient } from '../support/websocket-client.js';
@@ -47,13 +46,6 @@ async function vanishManyTimes(url: string): Promise<void> {
   for (let round = 0; round < rounds(100, 10); round++) {
     await Promise.all(Array.from({ length: WEBSOCKETS_AT_ONCE }, (_, n) => subscribeAndVanish(url, n % 6)));
   }
-}
-
-/** What is still referred to, in bytes; of the service and of its clients, which are gone. */
-function heapInUse(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
 }
 
 async function expectNothingLeft(app: TestApp): Promise<void> {

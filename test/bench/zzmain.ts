@@ -1,1 +1,0 @@
-import {reportStalled} from './zz.js'; await reportStalled();
