@@ -32,13 +32,13 @@ export class Delivery implements ResultStream {
   async next(): Promise<IteratorResult<never, void>> {
     const { socket, streams } = this.#recipient;
     try {
-      for (;;) {
+      for (let isOver = false; !isOver;) {
         const room = socket.room();
         if (room !== null) await room;
-        const item = await this.#stream.next();
-        if (item.done === true) return item;
-        void socket.send(`${this.#head}${textOf(item.value)}}`);
+        // Not awaited as it is: this frame would hold on to the last result for as long as it waits for the next.
+        isOver = await this.#stream.next().then(this.#send);
       }
+      return { done: true, value: undefined };
     } finally {
       streams.delete(this);
     }
@@ -61,6 +61,12 @@ export class Delivery implements ResultStream {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }
+
+  /** Whether that was the end. */
+  readonly #send = ({ done, value }: IteratorResult<ExecutionResult, void>): boolean => {
+    if (done !== true) void this.#recipient.socket.send(`${this.#head}${textOf(value)}}`);
+    return done === true;
+  };
 }
 
 export function isStream(result: object): result is ResultStream {

@@ -12,7 +12,8 @@ const SAMPLE_MS = 100;
 
 /** What watching costs, and how fast it is: one server on SQLite, and those who watch in a process of their own. */
 export async function benchWatch(): Promise<void> {
-  const quiet = [await quietRow(100, 100), await quietRow(2000, 1)];
+  const emptyMb = await withServer(memoryWhenIdle);
+  const quiet = [await quietRow(100, 100, emptyMb), await quietRow(2000, 1, emptyMb)];
   console.log(`\nWatches of a name each; ${QUIET.perSecond} changes a second, each of one of them\n`);
   console.log(table(['watches', 'sockets', 'memory of a watch', 'memory of a socket', 'p50', 'p99', 'slowest'], quiet));
 
@@ -32,12 +33,16 @@ export async function benchWatch(): Promise<void> {
 
 const kilobytes = (mb: number, count: number) => `${((mb * KB_PER_MB) / count).toFixed(1)} KB`;
 
-async function quietRow(sockets: number, watches: number): Promise<string[]> {
+async function memoryWhenIdle(server: ServerProcess): Promise<number> {
+  await sleep(IDLE_MS);
+  return server.residentMb();
+}
+
+/** @param emptyMb the memory of a server without watches */
+async function quietRow(sockets: number, watches: number, emptyMb: number): Promise<string[]> {
   return withServer(async (server, changes) => {
-    const before = server.residentMb();
     const watchers = await Watchers.open(server, sockets, watches, 'own');
-    await sleep(IDLE_MS);
-    const mb = server.residentMb() - before;
+    const mb = (await memoryWhenIdle(server)) - emptyMb;
     await watchers.reset();
     await change(changes, 'own', QUIET.changes, QUIET.perSecond);
     const { delays } = await watchers.receive(QUIET.changes);
