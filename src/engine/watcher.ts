@@ -154,7 +154,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
   }
 
   async *#catchUp(): AsyncGenerator<WatchItem, void> {
-    while (!this.#isLive) yield* this.#replay();
+    while (!this.#isLive && !this.#hasEnded) yield* this.#replay();
   }
 
   async *#snapshot(reason: SnapshotReason): AsyncGenerator<WatchItem, void> {

@@ -30,20 +30,27 @@ export async function withServer<T>(measure: (server: ServerProcess, changes: We
   }
 }
 
-/** So many acquires of fresh names, so many a second at the most; resolves when all are answered. */
-export async function change(lanes: WebSocketLanes, name: string, count: number, perSecond: number): Promise<void> {
+/**
+ * So many acquires of fresh names, so many a second at the most.
+ *
+ * @returns when all are answered: how long each answer took, in milliseconds.
+ */
+export async function change(lanes: WebSocketLanes, name: string, count: number, perSecond: number): Promise<number[]> {
+  const latencies: number[] = [];
   const startedAt = performance.now();
-  let [sent, answered] = [0, 0];
-  while (answered < count) {
-    const due = Math.min(count, answered + LANES, Math.ceil(((performance.now() - startedAt) * perSecond) / 1000));
+  let sent = 0;
+  while (latencies.length < count) {
+    const due = Math.min(count, latencies.length + LANES, Math.ceil(((performance.now() - startedAt) * perSecond) / 1000));
     for (; sent < due; sent++) {
-      void lanes.run(acquireBody(`${name}:${sent}`, String(nowMs()), DAY_MS)).then((answer) => {
+      const askedAt = nowMs();
+      void lanes.run(acquireBody(`${name}:${sent}`, String(askedAt), DAY_MS)).then((answer) => {
         expectAnswer(answer, 'LockAcquired');
-        answered++;
+        latencies.push(nowMs() - askedAt);
       });
     }
     await sleep(1);
   }
+  return latencies;
 }
 
 /** Those who watch, in a process of their own: what they cost must not look like the server's. */
