@@ -10,7 +10,9 @@ const ON_BOTH = [
   'test/{engine,faults,graphql}/**/*.test.ts',
   'test/store/reads/*.test.ts',
   'test/store/{migrations,migrations-drift,prisma-clients}.test.ts',
-  'test/server/{shutdown-real-time,leaks-real-time,websocket}.test.ts',
+  'test/server/shutdown-real-time.test.ts',
+  'test/server/leaks-real-time.test.ts',
+  'test/server/websocket.test.ts',
 ];
 const BUT_NOT = ['test/**/sqlite/**', 'test/graphql/{errors,pagination,retry-after,scalars,schema}.test.ts'];
 

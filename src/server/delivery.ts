@@ -1,5 +1,5 @@
 import type { ExecutionResult } from 'graphql';
-import type { ResultStream } from './operations.js';
+import type { ResultStream } from './results.js';
 import type { Socket } from './socket.js';
 
 /** Where the results of streams go. */

@@ -13,7 +13,7 @@ import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
 import { LIMITS } from './limits.js';
-import { Results } from './results.js';
+import { Results, type ResultStream } from './results.js';
 import { SharedResults } from './shared-results.js';
 
 /** What a client sends, over any transport. Its types are checked: `query` is a string, `variables` an object. */
@@ -28,9 +28,6 @@ export interface PreparedOperation extends ExecutionArgs {
   readonly type: OperationTypeNode;
   readonly transport: Transport;
 }
-
-/** The results of a subscription, as they come. `return` ends it and frees what it holds. */
-export type ResultStream = AsyncGenerator<ExecutionResult, void, void>;
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
@@ -108,9 +105,16 @@ export class Operations {
     metrics.operation(operation.type, operation.transport, 'ok');
     const items = result[Symbol.asyncIterator]() as AsyncIterator<object, void>;
     this.#subscriptions += 1;
-    return new Results(items, this.#shared.executorOf(operation), maskError, () => {
+    return new Results(items, this.#executorOf(operation), maskError, () => {
       this.#subscriptions -= 1;
     });
+  }
+
+  /** Of the other transports each may learn from the execution of an item what it sends besides the result. */
+  #executorOf(operation: PreparedOperation): (item: object) => Promise<ExecutionResult> | ExecutionResult {
+    return operation.transport === 'websocket'
+      ? this.#shared.executorOf(operation)
+      : (item) => this.#shared.execute(operation, item);
   }
 
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */

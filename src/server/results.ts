@@ -1,6 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 import type { MaskError } from './errors.js';
-import type { ResultStream } from './operations.js';
+
+/** The results of a subscription, as they come. `return` ends it and frees what it holds. */
+export type ResultStream = AsyncGenerator<ExecutionResult, void, void>;
 
 type Next = IteratorResult<ExecutionResult, void>;
 

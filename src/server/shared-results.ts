@@ -38,14 +38,14 @@ export class SharedResults {
     this.#present = present;
   }
 
-  /** How to execute the operation for an item. Throws nothing that `execute` does not. */
+  /** How to get the result for an item that is shared with like operations. It throws nothing that `execute` does not. */
   executorOf(operation: ExecutionArgs): (item: object) => Result {
     const key = this.#keyOf(operation);
     return (item) => {
       const known = this.#resultsOf(item);
       let result = known.get(key);
       if (result === undefined) {
-        result = this.#execute(operation, item);
+        result = this.execute(operation, item);
         known.set(key, result);
         if (result instanceof Promise) void result.finally(() => known.delete(key)).catch(ignore);
       }
@@ -53,7 +53,8 @@ export class SharedResults {
     };
   }
 
-  #execute(operation: ExecutionArgs, item: object): Result {
+  /** The result for that item, made for this operation alone. Throws nothing that `execute` does not. */
+  execute(operation: ExecutionArgs, item: object): Result {
     const result = execute({ ...operation, rootValue: item });
     return result instanceof Promise ? result.then(this.#present) : this.#present(result);
   }

@@ -71,7 +71,12 @@ async function busyRow(sockets: number, watches: number, count: number, perSecon
     const told = (messages * 1000) / durationMs;
     const mb = bytes / durationMs / 1000;
     const slowest = Math.max(...delays);
-    return [...[watchers.count, sockets, perSecond, told, mb].map(whole), processors.toFixed(2), ...[p50, p99, slowest].map(ms)];
+    return [
+      ...[watchers.count, sockets, perSecond, told, mb].map(whole),
+      processors.toFixed(2),
+      whole(messages / processorSeconds),
+      ...[p50, p99, slowest].map(ms),
+    ];
   });
 }
 
