@@ -153,6 +153,18 @@ describe('an operation over a socket', () => {
     await expect.poll(() => app.metric('holdfast_watchers')).toBe(0);
   });
 
+  test('that watches what others watch, too, tells the same under its own id, whatever characters that has', async () => {
+    const { url } = await startTestApp();
+    const client = await WebSocketClient.open(url);
+    const ids = ['1', '"\\\u2028', '😀'];
+    for (const id of ids) client.subscribe(id, WATCH, { resource: 'job:1' });
+    for (const id of ids) expect((await client.expect('next')).id).toBe(id);
+    await acquireLock(url, 'job:1', 'A');
+    for (const id of ids) {
+      expect(await client.next()).toEqual({ type: 'next', id, payload: { data: { lockChanges: { __typename: 'LockEvent' } } } });
+    }
+  });
+
   test('sees the change another client makes', async () => {
     const { url } = await startTestApp();
     const client = await WebSocketClient.open(url);
