@@ -158,11 +158,12 @@ describe('an operation over a socket', () => {
     const client = await WebSocketClient.open(url);
     const ids = ['1', '"\\\u2028', '😀'];
     for (const id of ids) client.subscribe(id, WATCH, { resource: 'job:1' });
-    for (const id of ids) expect((await client.expect('next')).id).toBe(id);
+    const begun = [await client.next(), await client.next(), await client.next()];
+    expect(begun.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
     await acquireLock(url, 'job:1', 'A');
-    for (const id of ids) {
-      expect(await client.next()).toEqual({ type: 'next', id, payload: { data: { lockChanges: { __typename: 'LockEvent' } } } });
-    }
+    const messages = [await client.next(), await client.next(), await client.next()];
+    const told = ids.map((id) => ({ type: 'next', id, payload: { data: { lockChanges: { __typename: 'LockEvent' } } } }));
+    expect(new Set(messages)).toEqual(new Set(told));
   });
 
   test('sees the change another client makes', async () => {
