@@ -9,7 +9,7 @@ import type { WatchItem, WatchRequest } from './watch.js';
 import { Writer } from './writer.js';
 
 const PRUNE_MS = 30_000;
-/** After so long without an event a watcher gets a bookmark. */
+/** After so long without an event a watcher gets a bookmark, at the latest. */
 const BOOKMARK_MS = 15_000;
 
 export interface EngineOptions {

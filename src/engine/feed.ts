@@ -1,7 +1,9 @@
 import type { LockEvent } from '../locks/events.js';
 import type { CommittedGroup, LockSelector, LockStore, LogHead } from '../store/lock-store.js';
+import { LogReads } from './log-reads.js';
 import type { EngineObserver } from './observer.js';
-import type { WatchRequest } from './watch.js';
+import type { Bookmark, WatchRequest } from './watch.js';
+import { WatcherIndex } from './watcher-index.js';
 import { Watcher, type WatcherFeed } from './watcher.js';
 
 const ALL: LockSelector = { resource: null, prefix: null, owner: null };
@@ -12,24 +14,25 @@ const PAGE_EVENTS = 1000;
  * instance come straight from the writer; whatever is missing between them is read from the log.
  */
 export class Feed implements WatcherFeed {
-  readonly #store: LockStore;
+  readonly store: LockStore;
+  readonly log: LogReads;
+  readonly bookmarkMs: number;
   readonly #observer: EngineObserver;
-  readonly #bookmarkMs: number;
+  #bookmark: Bookmark | null = null;
   #logId: string;
   #revision: bigint;
   readonly #watchers = new Set<Watcher>();
-  /** Watchers of one name are found by it; `#broad` holds all others. */
-  readonly #byResource = new Map<string, Set<Watcher>>();
-  readonly #broad = new Set<Watcher>();
+  readonly #index = new WatcherIndex();
   #catchingUp: Promise<void> | null = null;
   /** It was woken after the last page was asked for: that page may not show what it was woken for. */
   #isWoken = false;
   #isClosed = false;
 
   constructor(store: LockStore, head: LogHead, observer: EngineObserver, bookmarkMs: number) {
-    this.#store = store;
+    this.store = store;
+    this.log = new LogReads(store);
+    this.bookmarkMs = bookmarkMs;
     this.#observer = observer;
-    this.#bookmarkMs = bookmarkMs;
     this.#logId = head.logId;
     this.#revision = head.revision;
   }
@@ -42,21 +45,25 @@ export class Feed implements WatcherFeed {
     return this.#logId;
   }
 
+  bookmark(): Bookmark {
+    if (this.#bookmark?.revision !== this.#revision || this.#bookmark.logId !== this.#logId) {
+      this.#bookmark = { kind: 'bookmark', logId: this.#logId, revision: this.#revision };
+    }
+    return this.#bookmark;
+  }
+
   /** Every change after this call reaches the watcher. */
   watch(request: WatchRequest): Watcher {
-    const watcher = new Watcher(this, this.#store, request, this.#bookmarkMs);
+    const watcher = new Watcher(this, request);
     this.#watchers.add(watcher);
-    this.#watchersOf(request).add(watcher);
+    this.#index.add(watcher);
     this.#observer.watchers(this.#watchers.size);
     return watcher;
   }
 
   remove(watcher: Watcher): void {
     if (!this.#watchers.delete(watcher)) return;
-    const { resource } = watcher.request.selector;
-    const alike = this.#watchersOf(watcher.request);
-    alike.delete(watcher);
-    if (resource !== null && alike.size === 0) this.#byResource.delete(resource);
+    this.#index.remove(watcher);
     this.#observer.watchers(this.#watchers.size);
   }
 
@@ -96,7 +103,7 @@ export class Feed implements WatcherFeed {
   async #catchUp(): Promise<void> {
     for (let isComplete = false; !isComplete || this.#isWoken;) {
       this.#isWoken = false;
-      const page = await this.#store.readLog(this.#revision, PAGE_EVENTS, ALL);
+      const page = await this.store.readLog(this.#revision, PAGE_EVENTS, ALL);
       if (page.logId !== this.#logId || page.oldestRevision > this.#revision) {
         this.#jumpTo(page);
         return;
@@ -117,17 +124,8 @@ export class Feed implements WatcherFeed {
   #deliver(events: readonly LockEvent[]): void {
     for (const event of events) {
       this.#revision = event.revision;
-      const named = this.#byResource.get(event.resource);
-      if (named !== undefined) for (const watcher of named) watcher.offer(event);
-      for (const watcher of this.#broad) watcher.offer(event);
+      this.#index.offer({ kind: 'event', event });
       this.#observer.published(Math.max(0, Date.now() - event.writtenAt));
     }
-  }
-
-  #watchersOf({ selector: { resource } }: WatchRequest): Set<Watcher> {
-    if (resource === null) return this.#broad;
-    let watchers = this.#byResource.get(resource);
-    if (watchers === undefined) this.#byResource.set(resource, (watchers = new Set()));
-    return watchers;
   }
 }

@@ -1,129 +1,171 @@
-import type { LockEvent } from '../locks/events.js';
 import type { LockStore } from '../store/lock-store.js';
+import type { LogReads } from './log-reads.js';
 import { admits } from './selector.js';
-import type { SnapshotReason, WatchItem, WatchRequest } from './watch.js';
+import type { Bookmark, Change, SnapshotReason, WatchItem, WatchRequest } from './watch.js';
 
-/** Events that a watcher is kept in memory; one that falls further behind reads the log at its own pace. */
-const QUEUE_EVENTS = 256;
-const PAGE_EVENTS = 500;
+/** Changes that a watcher is kept in memory: what one group has. One that falls further behind reads the log at its own pace. */
+const QUEUE_CHANGES = 1000;
 const SNAPSHOT_PART_LOCKS = 500;
+/** The part of the bookmarks' time that is left to chance, so that those who wait for the same do not all get one at once. */
+const BOOKMARK_JITTER = 0.25;
 
 /** What a watcher knows of the feed. */
 export interface WatcherFeed {
+  readonly store: LockStore;
+  readonly log: LogReads;
   /** Which history it tells. */
   readonly logId: string;
   /** The revision up to which live watchers have been told everything. */
   readonly revision: bigint;
+  /** After so long without an event a watcher gets a bookmark, at the latest. */
+  readonly bookmarkMs: number;
+  /** The bookmark of that revision: the same for all watchers. */
+  bookmark(): Bookmark;
   /** Forgets a watcher that has ended. */
   remove(watcher: Watcher): void;
 }
 
+type Result = IteratorResult<WatchItem, undefined>;
+
+const END: Result = { done: true, value: undefined };
+
 /**
- * One reader of the log. It is either live, and then the feed offers it each new event, or behind, and then it reads the
+ * One reader of the log. It is either live, and then the feed offers it each new change, or behind, and then it reads the
  * log from its own position. It turns live in the very moment in which its position has reached the feed's, so that
  * nothing is lost and nothing comes twice.
  */
 export class Watcher implements AsyncIterableIterator<WatchItem> {
   readonly request: WatchRequest;
   readonly #feed: WatcherFeed;
-  readonly #store: LockStore;
-  readonly #bookmarkMs: number;
-  readonly #items: AsyncGenerator<WatchItem>;
   #logId: string;
   /** Everything up to this revision has been told, or is none of what was asked for. */
   #position: bigint;
   #isLive = false;
-  #queue: LockEvent[] = [];
-  #wakeUp: (() => void) | null = null;
+  #queue: Change[] = [];
+  /** What it reads while it is behind. */
+  #reading: AsyncGenerator<WatchItem, void> | null;
+  /** Resolves the `next` that waits for a change. */
+  #answer: ((result: Result | Promise<Result>) => void) | null = null;
+  #bookmarkTimer: NodeJS.Timeout | null = null;
   #hasEnded = false;
 
-  constructor(feed: WatcherFeed, store: LockStore, request: WatchRequest, bookmarkMs: number) {
+  constructor(feed: WatcherFeed, request: WatchRequest) {
     this.request = request;
     this.#feed = feed;
-    this.#store = store;
-    this.#bookmarkMs = bookmarkMs;
     this.#logId = feed.logId;
     this.#position = feed.revision;
-    this.#items = this.#run();
+    this.#reading = this.#begin(feed.bookmark());
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  next(): Promise<IteratorResult<WatchItem, undefined>> {
-    return this.#items.next();
+  /**
+   * The next item. To be called again only when it has resolved.
+   *
+   * @throws what the store throws; then the watch has ended.
+   */
+  next(): Promise<Result> {
+    if (this.#hasEnded) return Promise.resolve(END);
+    const change = this.#queue.shift();
+    if (change !== undefined) return Promise.resolve(this.#tell(change));
+    if (!this.#isLive) return this.#read();
+    // Of those who wait there are very many: one waits without a frame of its own on any stack.
+    this.#bookmarkTimer = this.#bookmarkTimer?.refresh() ?? this.#startBookmarkTimer();
+    return new Promise((resolve) => {
+      this.#answer = resolve;
+    });
   }
 
-  /** Ends the watch at once, also while a `next` waits. */
-  async return(): Promise<IteratorResult<WatchItem, undefined>> {
-    this.#hasEnded = true;
-    this.#queue = [];
-    this.#feed.remove(this);
-    this.#wakeUp?.();
-    return this.#items.return(undefined);
+  /** Ends the watch at once, also while a `next` waits. Resolves when nothing of it is read any more. */
+  async return(): Promise<Result> {
+    this.#end();
+    await this.#reading?.return();
+    return END;
   }
 
-  /** Takes a new event from the feed, if it is live and asked for it. */
-  offer(event: LockEvent): void {
+  /** Takes a new change from the feed, if it is live and asked for it. */
+  offer(change: Change): void {
+    const { event } = change;
     // When it turned live, it may have read further than the feed.
     if (!this.#isLive || event.revision <= this.#position || !admits(this.request, event)) return;
-    if (this.#queue.length === QUEUE_EVENTS) {
+    if (this.#queue.length === QUEUE_CHANGES) {
       this.fallBehind();
       return;
     }
-    this.#queue.push(event);
-    this.#wakeUp?.();
+    if (this.#answer === null) this.#queue.push(change);
+    else this.#answerWith(this.#tell(change));
   }
 
   /** From here on it reads the log by itself, until it has caught up. */
   fallBehind(): void {
     this.#isLive = false;
     this.#queue = [];
-    this.#wakeUp?.();
+    if (this.#answer !== null) this.#answerWith(this.#read());
   }
 
-  async *#run(): AsyncGenerator<WatchItem, undefined> {
-    try {
-      yield* this.#begin();
-      while (!this.#hasEnded) {
-        const event = this.#queue.shift();
-        if (event !== undefined) {
-          this.#position = event.revision;
-          yield { kind: 'event', event };
-        } else if (this.#isLive) {
-          if (await this.#isQuiet()) yield this.#bookmark();
-        } else {
-          yield* this.#replay();
-        }
-      }
-    } finally {
-      this.#feed.remove(this);
-    }
-    return undefined;
+  #end(): void {
+    this.#hasEnded = true;
+    this.#queue = [];
+    this.#feed.remove(this);
+    if (this.#bookmarkTimer !== null) clearTimeout(this.#bookmarkTimer);
+    this.#answerWith(END);
   }
 
-  async *#begin(): AsyncGenerator<WatchItem> {
+  #tell(change: Change): Result {
+    this.#position = change.event.revision;
+    return { done: false, value: change };
+  }
+
+  #answerWith(result: Result | Promise<Result>): void {
+    const answer = this.#answer;
+    this.#answer = null;
+    answer?.(result);
+  }
+
+  /** The next item of what it reads, or what comes after that. */
+  #read(): Promise<Result> {
+    this.#reading ??= this.#catchUp();
+    return this.#reading.next().then(
+      (item) => {
+        if (item.done === true) this.#reading = null;
+        return item.done === true || this.#hasEnded ? this.next() : item;
+      },
+      (error: unknown) => {
+        this.#end();
+        throw error;
+      },
+    );
+  }
+
+  async *#begin(start: Bookmark): AsyncGenerator<WatchItem, void> {
     const { after, logId, snapshot } = this.request;
     if (after === null) {
       if (snapshot) yield* this.#snapshot('STARTED');
-      else yield { kind: 'bookmark', logId: this.#logId, revision: this.#position };
-      return;
+      else yield start;
+    } else {
+      const head = await this.#feed.store.head();
+      this.#logId = head.logId;
+      this.#position = after;
+      if ((logId !== null && logId !== head.logId) || after > head.revision) yield* this.#snapshot('RESET');
     }
-    const head = await this.#store.head();
-    this.#logId = head.logId;
-    this.#position = after;
-    if ((logId !== null && logId !== head.logId) || after > head.revision) yield* this.#snapshot('RESET');
+    yield* this.#catchUp();
   }
 
-  async *#snapshot(reason: SnapshotReason): AsyncGenerator<WatchItem> {
-    const { logId, revision } = await this.#store.head();
+  async *#catchUp(): AsyncGenerator<WatchItem, void> {
+    while (!this.#isLive && !this.#hasEnded) yield* this.#replay();
+  }
+
+  async *#snapshot(reason: SnapshotReason): AsyncGenerator<WatchItem, void> {
+    const { store } = this.#feed;
+    const { logId, revision } = await store.head();
     this.#logId = logId;
     this.#position = revision;
     let after: string | null = null;
     for (let part = 1; ; part++) {
-      const now = await this.#store.now();
-      const locks = await this.#store.readLocks(this.request.selector, after, SNAPSHOT_PART_LOCKS, now);
+      const now = await store.now();
+      const locks = await store.readLocks(this.request.selector, after, SNAPSHOT_PART_LOCKS, now);
       const complete = locks.length < SNAPSHOT_PART_LOCKS;
       yield { kind: 'snapshot', logId, revision, reason, part, complete, locks };
       if (complete) return;
@@ -131,8 +173,8 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     }
   }
 
-  async *#replay(): AsyncGenerator<WatchItem> {
-    const page = await this.#store.readLog(this.#position, PAGE_EVENTS, this.request.selector);
+  async *#replay(): AsyncGenerator<WatchItem, void> {
+    const page = await this.#feed.log.read(this.#position, this.request.selector);
     if (page.logId !== this.#logId) {
       yield* this.#snapshot('RESET');
       return;
@@ -141,36 +183,27 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
       yield* this.#snapshot('GAP');
       return;
     }
-    for (const event of page.events) {
-      if (!admits(this.request, event)) continue;
-      this.#position = event.revision;
-      yield { kind: 'event', event };
+    for (const change of page.changes) {
+      if (!admits(this.request, change.event)) continue;
+      this.#position = change.event.revision;
+      yield change;
     }
     this.#position = page.through;
     // No await between the two: the feed can't move on in between.
     if (this.#position >= this.#feed.revision && this.#logId === this.#feed.logId) this.#isLive = true;
   }
 
-  #bookmark(): WatchItem {
+  #bookmark(): Bookmark {
     // It is live and its queue is empty: what the feed has told it knows. It may have read further than that.
-    if (this.#feed.revision > this.#position) this.#position = this.#feed.revision;
-    return { kind: 'bookmark', logId: this.#logId, revision: this.#position };
+    if (this.#feed.revision < this.#position) return { kind: 'bookmark', logId: this.#logId, revision: this.#position };
+    this.#position = this.#feed.revision;
+    return this.#feed.bookmark();
   }
 
-  /** Waits for an event; resolves to true if none came until a bookmark is due, and to false as soon as there is something to do. */
-  #isQuiet(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const settle = (isQuiet: boolean) => {
-        clearTimeout(timer);
-        this.#wakeUp = null;
-        resolve(isQuiet);
-      };
-      const timer = setTimeout(() => {
-        settle(true);
-      }, this.#bookmarkMs);
-      this.#wakeUp = () => {
-        settle(false);
-      };
-    });
+  #startBookmarkTimer(): NodeJS.Timeout {
+    const due = () => {
+      if (this.#answer !== null) this.#answerWith({ done: false, value: this.#bookmark() });
+    };
+    return setTimeout(due, this.#feed.bookmarkMs * (1 - BOOKMARK_JITTER * Math.random()));
   }
 }

@@ -16,6 +16,8 @@ export const LIMITS = {
   answerValues: 25_000,
   /** Operations under way on one WebSocket, subscriptions included. */
   operationsPerSocket: 1_000,
+  /** Subscriptions under way in all, over whatever transport: each takes a few kilobytes. */
+  subscriptions: 100_000,
   /** WebSockets that are open at once. */
   sockets: 10_000,
 } as const;

@@ -1,18 +1,21 @@
 import {
+  createSourceEventStream,
   execute,
   getOperationAST,
-  subscribe,
   GraphQLError,
+  OperationTypeNode,
   type ExecutionArgs,
   type ExecutionResult,
   type GraphQLSchema,
-  type OperationTypeNode,
 } from 'graphql';
 import { ErrorCode } from '../graphql/errors.js';
 import type { StreamPosition } from '../graphql/stream-position.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
+import { LIMITS } from './limits.js';
+import { Results, type ResultStream } from './results.js';
+import { SharedResults } from './shared-results.js';
 
 /** What a client sends, over any transport. Its types are checked: `query` is a string, `variables` an object. */
 export interface OperationRequest {
@@ -28,9 +31,6 @@ export interface PreparedOperation extends ExecutionArgs {
   readonly type: OperationTypeNode;
   readonly transport: Transport;
 }
-
-/** The results of a subscription, as they come. `return` ends it and frees what it holds. */
-export type ResultStream = AsyncGenerator<ExecutionResult, void, void>;
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
@@ -48,13 +48,16 @@ export interface OperationsOptions {
 export class Operations {
   readonly #options: OperationsOptions;
   readonly #documents: Documents;
+  readonly #shared: SharedResults;
   #underWay = 0;
+  #subscriptions = 0;
   #accepting = true;
   #idle: (() => void) | null = null;
 
   constructor(options: OperationsOptions) {
     this.#options = options;
     this.#documents = new Documents(options.schema, options.introspection);
+    this.#shared = new SharedResults(options.schema, (result) => this.#mask(result));
   }
 
   /** The operation, ready to run, or why it can't be. */
@@ -87,13 +90,14 @@ export class Operations {
 
   /**
    * Begins a subscription: the stream of its results, or the result that says why there is none. The caller ends the
-   * stream with `return`. A stream that breaks throws an error that is already masked.
+   * stream with `return`. A stream that breaks throws an error that is already masked, and has ended. Streams may share
+   * their results, which nobody changes.
    */
   async subscribe(operation: PreparedOperation): Promise<ResultStream | ExecutionResult> {
     const { maskError, metrics } = this.#options;
     let result;
     try {
-      result = await subscribe(operation);
+      result = await createSourceEventStream(operation);
     } catch (error) {
       result = { errors: [maskError(error)] };
     }
@@ -102,7 +106,18 @@ export class Operations {
       return this.#mask(result);
     }
     metrics.operation(operation.type, operation.transport, 'ok');
-    return this.#maskStream(result);
+    const items = result[Symbol.asyncIterator]() as AsyncIterator<object, void>;
+    this.#subscriptions += 1;
+    return new Results(items, this.#executorOf(operation), maskError, () => {
+      this.#subscriptions -= 1;
+    });
+  }
+
+  /** Of the other transports each may learn from the execution of an item what it sends besides the result. */
+  #executorOf(operation: PreparedOperation): (item: object) => Promise<ExecutionResult> | ExecutionResult {
+    return operation.transport === 'websocket'
+      ? this.#shared.executorOf(operation)
+      : (item) => this.#shared.execute(operation, item);
   }
 
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */
@@ -125,6 +140,9 @@ export class Operations {
     if (isRefused(document)) return document;
     const operation = getOperationAST(document, request.operationName);
     if (operation == null) return [unknownOperation(request.operationName)];
+    if (operation.operation === OperationTypeNode.SUBSCRIPTION && this.#subscriptions >= LIMITS.subscriptions) {
+      return [notBegun('The server has as many subscriptions as it may: try another instance')];
+    }
     return {
       type: operation.operation,
       transport,
@@ -148,28 +166,6 @@ export class Operations {
     const { errors } = result;
     if (errors === undefined) return result;
     return { ...result, errors: errors.map(this.#options.maskError) };
-  }
-
-  /** Not an async generator: its `return` would wait for a `next` that may never come. */
-  #maskStream(stream: ResultStream): ResultStream {
-    const next = async (): Promise<IteratorResult<ExecutionResult, void>> => {
-      try {
-        const item = await stream.next();
-        return item.done === true ? item : { done: false, value: this.#mask(item.value) };
-      } catch (error) {
-        throw this.#options.maskError(error);
-      }
-    };
-    const masked: ResultStream = {
-      next,
-      return: () => stream.return(),
-      throw: (error) => stream.throw(error),
-      [Symbol.asyncIterator]: () => masked,
-      [Symbol.asyncDispose]: async () => {
-        await stream.return();
-      },
-    };
-    return masked;
   }
 }
 

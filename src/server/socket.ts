@@ -7,7 +7,10 @@ const HIGH_WATER_BYTES = 1_048_576;
 /** How often a peer is pinged. */
 const PING_INTERVAL_MS = 15_000;
 
-/** A peer that neither drains what is sent to it nor answers for that long is gone. Slowness alone closes nobody. */
+/**
+ * A peer that has neither taken what was sent to it nor answered for that long, once the next ping is due, is gone. Slowness
+ * alone closes nobody.
+ */
 const SILENCE_MS = 60_000;
 
 /** One socket: flow control, and the watch over whether its peer is alive. */
@@ -16,6 +19,7 @@ export class Socket {
   #unsentAtLastPing = 0;
   #stuck = 0;
   #isCorked = false;
+  #waitingForRoom: (() => void)[] = [];
 
   /** @param connection what the socket's frames travel on. */
   constructor(
@@ -29,7 +33,23 @@ export class Socket {
     };
     socket.on('message', sign);
     socket.on('pong', sign);
-    socket.once('close', () => clearInterval(ping));
+    connection.on('drain', () => {
+      sign();
+      this.#makeRoom();
+    });
+    socket.once('close', () => {
+      clearInterval(ping);
+      this.#makeRoom();
+    });
+  }
+
+  /**
+   * Resolves when a stream may send more; null: it may at once. What waits for it takes no memory of the socket's. On a socket
+   * that closes it resolves, too.
+   */
+  room(): Promise<void> | null {
+    if (!this.connection.writableNeedDrain || this.socket.readyState !== this.socket.OPEN) return null;
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 
   /** Resolves when the peer has room for more, which is at once for a peer that keeps up. */
@@ -53,6 +73,12 @@ export class Socket {
     });
   }
 
+  #makeRoom(): void {
+    const waiting = this.#waitingForRoom;
+    this.#waitingForRoom = [];
+    for (const goOn of waiting) goOn();
+  }
+
   /** What is sent in one turn (a result and its complete, all the answers of a group) leaves with one system call. */
   #cork(): void {
     if (this.#isCorked) return;
@@ -69,7 +95,7 @@ export class Socket {
     const unsent = socket.bufferedAmount;
     if (unsent < this.#unsentAtLastPing) this.#lastSign = performance.now();
     this.#unsentAtLastPing = unsent;
-    if (performance.now() - this.#lastSign > SILENCE_MS) socket.terminate();
+    if (performance.now() + PING_INTERVAL_MS - this.#lastSign > SILENCE_MS) socket.terminate();
     else if (socket.readyState === socket.OPEN) socket.ping();
   }
 }

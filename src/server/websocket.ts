@@ -5,9 +5,10 @@ import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer }
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import { Delivery, isStream, type Recipient } from './delivery.js';
 import { limitExceeded } from './errors.js';
 import { LIMITS } from './limits.js';
-import type { Operations, PreparedOperation, ResultStream } from './operations.js';
+import type { Operations, PreparedOperation } from './operations.js';
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import { Socket } from './socket.js';
@@ -47,11 +48,9 @@ const SOCKET_OPTIONS = {
 };
 
 /** What is known of one connection besides the protocol's own state. */
-interface Connection {
+interface Connection extends Recipient {
   /** Messages being worked on: an operation counts from its subscribe to its complete. */
   underWay: number;
-  /** Every stream that has not ended, also one whose id was taken again before it was set up. */
-  readonly streams: Set<ResultStream>;
   closed: boolean;
 }
 
@@ -107,8 +106,8 @@ export class WebSocketTransport {
 
   #open(webSocket: WebSocket, tcp: Duplex): void {
     const { metrics, logger } = this.#options;
-    const connection: Connection = { underWay: 0, streams: new Set(), closed: false };
     const socket = new Socket(webSocket, tcp);
+    const connection: Connection = { socket, streams: new Set(), underWay: 0, closed: false };
     metrics.sockets(this.#sockets.clients.size);
     // A frame that is too large or broken: ws closes the socket with the code that says so.
     webSocket.on('error', (error) => logger.debug({ err: error }, 'websocket error'));
@@ -161,35 +160,6 @@ export class WebSocketTransport {
   }
 }
 
-function isStream(result: object): result is ResultStream {
-  return Symbol.asyncIterator in result;
-}
-
-/** The same stream, which is in the set until it has ended. */
-function track(stream: ResultStream, streams: Set<ResultStream>): ResultStream {
-  const tracked: ResultStream = {
-    async next() {
-      const item = await stream.next();
-      if (item.done === true) streams.delete(tracked);
-      return item;
-    },
-    return() {
-      streams.delete(tracked);
-      return stream.return();
-    },
-    throw(error) {
-      streams.delete(tracked);
-      return stream.throw(error);
-    },
-    [Symbol.asyncIterator]: () => tracked,
-    [Symbol.asyncDispose]: async () => {
-      await tracked.return();
-    },
-  };
-  streams.add(tracked);
-  return tracked;
-}
-
 function protocolOptions(operations: Operations): Parameters<typeof makeServer<Record<string, unknown>, Connection>>[0] {
   return {
     connectionInitWaitTimeout: INIT_TIMEOUT_MS,
@@ -203,10 +173,10 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
     // What onSubscribe prepared comes back here.
     execute: (args: ExecutionArgs) => operations.execute(args as PreparedOperation),
     subscribe: (args: ExecutionArgs) => operations.subscribe(args as PreparedOperation),
-    async onOperation({ extra }, _id, _payload, _args, result) {
+    async onOperation({ extra }, id, _payload, _args, result) {
       if (!isStream(result)) return;
       if (extra.closed) await result.return();
-      else return track(result, extra.streams);
+      else return new Delivery(result, id, extra);
     },
   };
 }

@@ -7,8 +7,9 @@ import { acceptedTypes, EVENT_STREAM } from './accept.js';
 import { sendEvents } from './event-stream.js';
 import { statusOfRefusal, type MaskError } from './errors.js';
 import { LIMITS } from './limits.js';
-import { isRefused, type Operations, type ResultStream } from './operations.js';
+import { isRefused, type Operations } from './operations.js';
 import { PATHS } from './paths.js';
+import type { ResultStream } from './results.js';
 
 interface ServerContext {
   readonly req: IncomingMessage;

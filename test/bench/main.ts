@@ -4,11 +4,13 @@ import { benchHistory } from './history.js';
 import { benchPostgresql } from './postgresql.js';
 import { benchSnapshots } from './snapshots.js';
 import { benchTransports } from './transports.js';
+import { benchWatch } from './watch.js';
 import { benchWriter } from './writer.js';
 
 const BENCHES = {
   writer: benchWriter,
   transports: benchTransports,
+  watch: benchWatch,
   'held-locks': benchHeldLocks,
   durability: benchDurability,
   postgresql: benchPostgresql,

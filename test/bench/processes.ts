@@ -6,11 +6,16 @@ import { fileURLToPath } from 'node:url';
 
 const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
+/** Of the kernel's clock: USER_HZ. */
+const TICKS_PER_SECOND = 100;
+
 export interface ServerProcess {
   /** Of the GraphQL endpoint. */
   readonly url: URL;
   /** Resident memory in MB. */
   residentMb(): number;
+  /** What it has had of processors, in seconds, all its threads together. */
+  cpuSeconds(): number;
   stop(): Promise<void>;
 }
 
@@ -35,6 +40,10 @@ async function start(args: readonly string[], environment: Record<string, string
   return {
     url,
     residentMb: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    cpuSeconds: () => {
+      const [user, system] = (readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1] ?? '').split(' ').slice(11, 13);
+      return (Number(user) + Number(system)) / TICKS_PER_SECOND;
+    },
     async stop() {
       if (child.exitCode !== null) return;
       child.kill('SIGTERM');

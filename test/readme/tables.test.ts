@@ -61,11 +61,12 @@ test('the table of the limits has the numbers of the code', () => {
   const rows = tableBelow('## Limits', 'what | limit').map(([, limit = '']) =>
     Number(limit.replace(/ .*/, '').replaceAll(',', '')),
   );
-  const { messageBytes, tokens, nesting, depth, rootFields, fields, answerValues, operationsPerSocket, sockets, ...others } =
-    LIMITS;
+  const { messageBytes, tokens, nesting, depth, rootFields, fields, answerValues, ...ofStreams } = LIMITS;
+  const { operationsPerSocket, subscriptions, sockets, ...others } = ofStreams;
   expect(others).toEqual({});
-  const ofOperations = [messageBytes, tokens, nesting, depth, rootFields, fields, answerValues, operationsPerSocket, sockets];
-  expect(rows).toEqual([MAX_NAME_LENGTH, MAX_JSON_BYTES, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ...ofOperations]);
+  const ofOperations = [messageBytes, tokens, nesting, depth, rootFields, fields, answerValues];
+  const limits = [...ofOperations, operationsPerSocket, subscriptions, sockets];
+  expect(rows).toEqual([MAX_NAME_LENGTH, MAX_JSON_BYTES, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ...limits]);
 });
 
 test('the table of the errors has every code of the schema', () => {

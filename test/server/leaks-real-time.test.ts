@@ -1,11 +1,10 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTestApp, type TestApp } from '../support/app.js';
-import { acquireLock } from '../support/http-client.js';
+import { heapInUse } from '../support/heap.js';
+import { ACQUIRE, acquireLock } from '../support/http-client.js';
 import { rounds } from '../support/rounds.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 
@@ -47,13 +46,6 @@ async function vanishManyTimes(url: string): Promise<void> {
   for (let round = 0; round < rounds(100, 10); round++) {
     await Promise.all(Array.from({ length: WEBSOCKETS_AT_ONCE }, (_, n) => subscribeAndVanish(url, n % 6)));
   }
-}
-
-/** What is still referred to, in bytes; of the service and of its clients, which are gone. */
-function heapInUse(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
 }
 
 async function expectNothingLeft(app: TestApp): Promise<void> {
@@ -105,6 +97,20 @@ describe('a subscription whose client vanishes', () => {
     client.socket.terminate();
     await expectNothingLeft(app);
   });
+});
+
+test('a watch that waits holds on to nothing of what it has told', async () => {
+  const { url } = await startTestApp();
+  const [locks, watches, note] = [200, 20, 'x'.repeat(4_000)];
+  const worker = await WebSocketClient.open(url);
+  for (let n = 0; n < locks; n++) await worker.run(ACQUIRE, { input: { resource: `job:${n}`, owner: 'A', metadata: note } });
+  const clients = await Promise.all(Array.from({ length: watches }, () => WebSocketClient.open(url)));
+  const before = heapInUse();
+  for (const client of clients) {
+    client.subscribe('w', 'subscription { lockChanges { __typename ... on LockSnapshot { locks { metadata } } } }');
+    expect((await client.expect('next')).payload.data.lockChanges.locks).toHaveLength(locks);
+  }
+  expect(heapInUse() - before).toBeLessThan((watches * locks * note.length) / 4);
 });
 
 describe('sockets that never initialise', () => {

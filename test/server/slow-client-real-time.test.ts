@@ -4,6 +4,7 @@ import { getIntrospectionQuery } from 'graphql';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
+import { heapInUse } from '../support/heap.js';
 import { acquireLock, ACQUIRE } from '../support/http-client.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 
@@ -26,25 +27,61 @@ describe('a client that does not read for a while', () => {
       if (type === 'complete') completed.add(id);
     }
   });
+});
 
-  test('sees every change it watches, in order', async () => {
-    const { url } = await startTestApp();
-    const watcher = await WebSocketClient.open(url);
-    watcher.subscribe('w', 'subscription { lockChanges(snapshot: false) { __typename ... on LockEvent { revision } } }');
-    await watcher.expect('next');
-    watcher.socket.pause();
+const WATCH = `subscription { lockChanges(snapshot: false) { __typename ... on LockEvent { revision metadata } } }`;
+const READERS = 10;
+const CHANGES = 3_000;
+/** As long as it may be: what all changes take on one watch is more than a connection holds by itself. */
+const NOTE = 'x'.repeat(4_000);
+const LANES = 50;
+/** For ten readers it would be 120 MB, had anybody to keep for each what it does not read. */
+const HEAP_BYTES = 8_000_000;
+/** How long the server keeps what it read of the log for one that is behind. */
+const KEPT_MS = 1_000;
+
+async function startWatch(url: string): Promise<WebSocketClient> {
+  const client = await WebSocketClient.open(url);
+  client.subscribe('w', WATCH);
+  await client.expect('next');
+  return client;
+}
+
+async function changeManyTimes(url: string): Promise<void> {
+  let next = 0;
+  const work = async () => {
     const worker = await WebSocketClient.open(url);
-    const count = 3_000;
-    for (let n = 0; n < count; n++) await worker.run(ACQUIRE, { input: { resource: `job:${n}`, owner: 'A' } });
+    while (next < CHANGES) await worker.run(ACQUIRE, { input: { resource: `job:${next++}`, owner: 'A', metadata: NOTE } });
+    await worker.close();
+  };
+  await Promise.all(Array.from({ length: LANES }, work));
+}
 
-    watcher.socket.resume();
-    const revisions: string[] = [];
-    while (revisions.length < count) {
-      const { payload } = await watcher.next();
-      const { revision } = payload.data.lockChanges as { revision?: string };
-      if (revision !== undefined) revisions.push(revision);
-    }
-    expect(revisions).toEqual(Array.from({ length: count }, (_, n) => String(n + 1)));
+async function readRevisions(client: WebSocketClient): Promise<string[]> {
+  const revisions: string[] = [];
+  while (revisions.length < CHANGES) {
+    const { revision } = (await client.next()).payload.data.lockChanges as { revision?: string };
+    if (revision !== undefined) revisions.push(revision);
+  }
+  return revisions;
+}
+
+describe('watches whose clients do not read for a while', { timeout: 60_000 }, () => {
+  test('take no memory meanwhile, delay no other, and then tell every change, in order', async () => {
+    const { url } = await startTestApp();
+    const stalled = await Promise.all(Array.from({ length: READERS }, () => startWatch(url)));
+    const other = await startWatch(url);
+    for (const { socket } of stalled) socket.pause();
+    const before = heapInUse();
+    const told = readRevisions(other);
+    await changeManyTimes(url);
+    const all = Array.from({ length: CHANGES }, (_, n) => String(n + 1));
+    expect(await told).toEqual(all);
+    await sleep(2 * KEPT_MS);
+    expect(heapInUse() - before).toBeLessThan(HEAP_BYTES);
+
+    for (const { socket } of stalled) socket.resume();
+    for (const client of stalled) expect(await readRevisions(client)).toEqual(all);
   });
 
   test('sees every change by server-sent events, in order', async () => {

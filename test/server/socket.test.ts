@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { PassThrough } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 import { Socket } from '../../src/server/socket.js';
@@ -23,13 +23,15 @@ function fakePeer() {
     resume: vi.fn(),
     send: vi.fn<(data: string, sent?: () => void) => void>(),
   });
-  return { peer, socket: new Socket(peer as unknown as WebSocket, new PassThrough()) };
+  const connection = Object.assign(new EventEmitter(), { writableNeedDrain: false, cork: vi.fn(), uncork: vi.fn() });
+  return { peer, connection, socket: new Socket(peer as unknown as WebSocket, connection as unknown as Duplex) };
 }
 
 describe('a peer', () => {
-  test('that answers nothing for 60 s is cut off', () => {
+  test('that answers nothing is cut off after 45 to 60 s', () => {
     const { peer } = fakePeer();
-    vi.advanceTimersByTime(60_000);
+    peer.emit('pong');
+    vi.advanceTimersByTime(45_000);
     expect(peer.terminate).not.toHaveBeenCalled();
     vi.advanceTimersByTime(15_000);
     expect(peer.terminate).toHaveBeenCalledOnce();
@@ -71,5 +73,30 @@ describe('a peer', () => {
     const { peer, socket } = fakePeer();
     expect(socket.send('answer')).toBeUndefined();
     expect(peer.send).toHaveBeenCalledWith('answer');
+  });
+});
+
+describe('a stream', () => {
+  test('may send at once to a peer that keeps up', () => {
+    expect(fakePeer().socket.room()).toBeNull();
+  });
+
+  test.each([
+    ['has taken what was sent', 'drain'],
+    ['is gone', 'close'],
+  ])('waits where much is unsent, until the peer %s', async (_, ending) => {
+    const { peer, connection, socket } = fakePeer();
+    connection.writableNeedDrain = true;
+    const room = socket.room();
+    expect(room).toBeInstanceOf(Promise);
+    (ending === 'drain' ? connection : peer).emit(ending);
+    await room;
+  });
+
+  test('does not wait for a peer that is going', () => {
+    const { peer, connection, socket } = fakePeer();
+    connection.writableNeedDrain = true;
+    peer.readyState = 2;
+    expect(socket.room()).toBeNull();
   });
 });

@@ -153,6 +153,19 @@ describe('an operation over a socket', () => {
     await expect.poll(() => app.metric('holdfast_watchers')).toBe(0);
   });
 
+  test('that watches what others watch, too, tells the same under its own id, whatever characters that has', async () => {
+    const { url } = await startTestApp();
+    const client = await WebSocketClient.open(url);
+    const ids = ['1', '"\\\u2028', '😀'];
+    for (const id of ids) client.subscribe(id, WATCH, { resource: 'job:1' });
+    const begun = [await client.next(), await client.next(), await client.next()];
+    expect(begun.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    await acquireLock(url, 'job:1', 'A');
+    const messages = [await client.next(), await client.next(), await client.next()];
+    const told = ids.map((id) => ({ type: 'next', id, payload: { data: { lockChanges: { __typename: 'LockEvent' } } } }));
+    expect(new Set(messages)).toEqual(new Set(told));
+  });
+
   test('sees the change another client makes', async () => {
     const { url } = await startTestApp();
     const client = await WebSocketClient.open(url);
