@@ -56,7 +56,7 @@ function projects(
     project('', { include, exclude: [...exclude, REAL_TIME], maxWorkers: 2, sequence: { groupOrder: 0 } }),
     project('-real-time', {
       include: inRealTime(include),
-      exclude: inRealTime(exclude),
+      exclude,
       maxWorkers: 1,
       sequence: { groupOrder: 1 },
     }),

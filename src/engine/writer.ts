@@ -7,6 +7,7 @@ import type { EngineObserver } from './observer.js';
 const MAX_GROUP_COMMANDS = 1000;
 /** Commands that wait, at the most. Beyond that a refusal at once is worth more than an answer in minutes. */
 const MAX_WAITING_COMMANDS = 100_000;
+
 interface Submission {
   readonly command: Command;
   readonly resolve: (outcome: Outcome) => void;

@@ -14,7 +14,7 @@ export interface RetryLookups {
   readonly releases: readonly RetriedRelease[];
 }
 
-/** Leaves out what the rows already answer, so that the usual acquire and release look up nothing. */
+/** The usual acquire and release look up nothing. */
 export function retryLookups(commands: readonly Command[], rows: ReadonlyMap<string, Lock>): RetryLookups {
   const acquisitions: RememberedAcquisition[] = [];
   const releases: RetriedRelease[] = [];

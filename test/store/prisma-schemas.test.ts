@@ -15,9 +15,12 @@ const scriptsOf = (provider: string) =>
     .map((name) => scriptOf(provider, name))
     .join('\n');
 
+/** Only there an instance can lose an answer on its way, and has to find its group again. */
+const ON_POSTGRESQL_ALONE = /^ *\/\/\/ Of the first event of a group.*\n *groupId .*\n/m;
+
 /** The models, without how they are laid out on the page. */
 function modelsOf(provider: string): string[] {
-  const schema = schemaOf(provider);
+  const schema = schemaOf(provider).replace(ON_POSTGRESQL_ALONE, '');
   const models = schema.slice(schema.search(/^(\/\/\/.*\n)?model /m));
   return models.split('\n').map((line) => line.trim().replace(/ +/g, ' '));
 }
@@ -33,7 +36,7 @@ function columnsOf(script: string): Map<string, string[]> {
 const indexesOf = (script: string) => [...script.matchAll(/^CREATE (UNIQUE )?INDEX [^;]*;$/gm)].map(([statement]) => statement);
 
 describe('the schemas of SQLite and PostgreSQL', () => {
-  test('hold the same models, but for the width of an id', () => {
+  test('hold the same models, but for the width of an id, and how a group is found', () => {
     const sqlite = modelsOf('sqlite').map((line) =>
       line.replace(/^id Int @id @default\(autoincrement\(\)\)$/, 'id BigInt @id @default(autoincrement())'),
     );

@@ -13,7 +13,7 @@ const KEEP_ALIVE_MS = 10_000;
 /** A database that hangs does not answer a goodbye. */
 const GOODBYE_MS = 500;
 
-/** What a connection of any kind begins with. It sets nothing in the session that a pooler could lose. */
+/** What a connection of any kind begins with. */
 export function connectionConfig(databaseUrl: string): pg.ClientConfig {
   return {
     connectionString: databaseUrl,

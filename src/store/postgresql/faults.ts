@@ -30,6 +30,14 @@ export function isPassing(error: unknown): boolean {
   return error instanceof pg.DatabaseError ? PASSING.test(error.code ?? '') : isOutage(error);
 }
 
+/**
+ * Whether the session may be over with this error, and its transaction stored or not: a pooler can report it and go on with another
+ * session (08, 57P), and a server that fails (58, XX) ends all of them.
+ */
+export function endsSession({ code = '' }: pg.DatabaseError): boolean {
+  return /^(?:08|57P|58|XX)/.test(code);
+}
+
 /** Names an outage as such; every other error stays what it is. */
 export function namedFault(error: unknown, message: string, applied: false | null): unknown {
   return isOutage(error) ? new StoreUnavailable(message, applied, { cause: error }) : error;

@@ -1,5 +1,4 @@
 import type { GroupDecision } from '../../locks/decide-group.js';
-import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
@@ -21,7 +20,10 @@ const FEW_RESOURCES = 4;
  * The database waits for whoever does not take its answer, and an instance that is frozen never will. On Linux it can be told
  * for how long; elsewhere that is not to be had.
  */
-const ANSWER_TIMEOUT_MS = IDLE_TIMEOUT_MS;
+const LONG_ANSWER = `SET LOCAL tcp_user_timeout = ${IDLE_TIMEOUT_MS};`;
+
+/** What is looked up under the lock must not keep others from it for long. */
+const LOOKUP_TIMEOUT_MS = 2000;
 
 /** So large that hardly a page has room for it that is in use, and not so large that it would be kept elsewhere. */
 const LARGE_ROW_BYTES = 1800;
@@ -54,8 +56,7 @@ export interface LockTaken extends ClockRow {
 }
 
 export function readLocksOf(resources: readonly string[]): string {
-  const limit = resources.length > FEW_RESOURCES ? `SET LOCAL tcp_user_timeout = ${ANSWER_TIMEOUT_MS};` : '';
-  return `${limit} SELECT ${LOCK_COLUMNS} FROM holdfast_locks_of(${textArray(resources)});`;
+  return `${resources.length > FEW_RESOURCES ? LONG_ANSWER : ''} SELECT ${LOCK_COLUMNS} FROM holdfast_locks_of(${textArray(resources)});`;
 }
 
 /** The newest ACQUIRED event of each of these requests. */
@@ -66,6 +67,7 @@ export function readAcquisitions(acquisitions: readonly RememberedAcquisition[])
     textArray(column(acquisitions, 'owner')),
   ];
   return `/* acquisitions of these requests */
+    ${acquisitions.length > FEW_RESOURCES ? LONG_ANSWER : ''}
     SELECT ${EVENT} FROM unnest(${wanted.join(', ')}) AS wanted(request_id, resource, owner) CROSS JOIN LATERAL (
       SELECT * FROM lock_events
        WHERE request_id = wanted.request_id AND resource = wanted.resource AND owner = wanted.owner AND type = 'ACQUIRED'
@@ -73,19 +75,29 @@ export function readAcquisitions(acquisitions: readonly RememberedAcquisition[])
 }
 
 /**
- * The last event that bears each token, found segment by segment, the newest first. None before that of the token's own
- * ACQUIRED can have one, nor one whose successor began before `writtenSince`.
+ * The last event that bears each token, found segment by segment, the newest first: until one in which a resource begins with that
+ * token or an earlier one, as tokens rise. None before that of the token's own ACQUIRED can have one, nor one whose successor
+ * began before `writtenSince`.
+ *
+ * @param oldestRevision of the log: a later token is the revision of an ACQUIRED in it, or of none
  */
-export function readLastEventsOf(releases: readonly RetriedRelease[], writtenSince: number): string {
+export function readLastEventsOf(releases: readonly RetriedRelease[], writtenSince: number, oldestRevision: bigint): string {
   const wanted = [bigintArray(column(releases, 'fencingToken')), textArray(column(releases, 'resource'))];
   return `/* last events of these tokens */
-    WITH RECURSIVE walk(token, resource, segment) AS (
-      SELECT token, resource, (SELECT max(segment) FROM lock_events) FROM unnest(${wanted.join(', ')}) AS wanted(token, resource)
+    ${LONG_ANSWER}
+    SET LOCAL statement_timeout = ${LOOKUP_TIMEOUT_MS};
+    SET LOCAL jit = off;
+    WITH RECURSIVE wanted AS (
+      SELECT * FROM unnest(${wanted.join(', ')}) AS wanted(token, resource)
+       WHERE token <= ${oldestRevision}
+          OR EXISTS (SELECT FROM lock_events AS e WHERE e.revision = token AND e.type = 'ACQUIRED' AND e.resource = wanted.resource)),
+    walk(token, resource, segment) AS (
+      SELECT token, resource, (SELECT max(segment) FROM lock_events) FROM wanted
       UNION ALL
       SELECT token, resource, (SELECT max(segment) FROM lock_events WHERE segment < walk.segment) FROM walk
        WHERE segment > token / ${SEGMENT_REVISIONS}
-         AND NOT EXISTS (SELECT FROM lock_events AS e
-                          WHERE e.segment = walk.segment AND e.resource = walk.resource AND e.fencing_token = walk.token)
+         AND coalesce((SELECT e.fencing_token > walk.token FROM lock_events AS e
+                        WHERE e.segment = walk.segment AND e.resource = walk.resource ORDER BY e.revision LIMIT 1), true)
          AND (SELECT written_at FROM lock_events WHERE revision >= walk.segment * ${SEGMENT_REVISIONS} ORDER BY revision LIMIT 1)
              >= ${writtenSince})
     SELECT ${EVENT} FROM walk CROSS JOIN LATERAL (
@@ -108,6 +120,8 @@ export interface GroupToStore {
   readonly rows: ReadonlyMap<string, Lock>;
   /** Whether other instances are told of it as it commits. */
   readonly isAnnounced: boolean;
+  /** Any number that no other group has. */
+  readonly groupId: bigint;
 }
 
 /** What is to be found as it was assumed, for a group to be stored. */
@@ -154,16 +168,18 @@ export function storeAssumed(group: GroupToStore, { resources, acquisitions, rem
 
 function callStoreGroup(group: GroupToStore, maxAgeMs: number | null, assumed: readonly string[]): string {
   const { logId, revision, now, clock, isAnnounced, decision, rows } = group;
-  const { upToMs, movesExpiry } = laterTime(decision.events, rows, now);
-  const age = [maxAgeMs ?? 'NULL', Math.min(upToMs, MAX_DELAY_MS)];
+  const { upToMs, heldForMs, movesExpiry } = laterTime(decision.events, rows, now);
+  // Others may have seen a lock expire by the database's clock, of which this group says that it is held.
+  const ages = [maxAgeMs === null ? 'NULL' : Math.min(maxAgeMs, heldForMs), Math.min(upToMs, MAX_DELAY_MS)];
   // Who waits longer for the lock is too old when it comes.
-  const basis = [textLiteral(logId), revision, now, clock, ...age, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
+  const basis = [textLiteral(logId), revision, now, clock, ...ages, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
   return `SELECT * FROM holdfast_store_group(${[...basis, ...assumed, ...events(group, movesExpiry)].join(', ')});`;
 }
 
 type RowChange = 'insert' | 'update' | 'delete';
 
-function events({ decision, rows }: GroupToStore, movesExpiry: readonly boolean[]): string[] {
+/** The events' revisions follow from their order, and they are all written at the time at which the group is stored. */
+function events({ decision, rows, groupId }: GroupToStore, movesExpiry: readonly boolean[]): string[] {
   const lastEvents = new Map(decision.events.map((event) => [event.resource, event]));
   const finalRows = decision.events.map((event) =>
     lastEvents.get(event.resource) === event ? decision.changedRows.get(event.resource) : undefined,
@@ -175,27 +191,20 @@ function events({ decision, rows }: GroupToStore, movesExpiry: readonly boolean[
     return row === null ? null : 'insert';
   });
   return [
-    ...eventColumns(decision.events, movesExpiry),
+    groupId.toString(),
+    textArray(column(decision.events, 'type')),
+    bigintArray(column(decision.events, 'at')),
+    textArray(column(decision.events, 'resource')),
+    textArray(column(decision.events, 'owner')),
+    bigintArray(column(decision.events, 'fencingToken')),
+    bigintArray(column(decision.events, 'acquiredAt')),
+    bigintArray(column(decision.events, 'expiresAt')),
+    textArray(column(decision.events, 'requestId')),
+    textArray(column(decision.events, 'metadata')),
+    booleanArray(movesExpiry),
     textArray(changes),
     integerArray(finalRows.map((row) => row?.ttlMs ?? 0)),
     booleanArray(finalRows.map((row) => row?.reacquired ?? false)),
-  ];
-}
-
-/** Their revisions follow from their order, and they are all written at the time of the decision. */
-/** Their revisions follow from their order, and they are all written at the time of the decision. */
-function eventColumns(events: readonly LockEvent[], movesExpiry: readonly boolean[]): string[] {
-  return [
-    textArray(column(events, 'type')),
-    bigintArray(column(events, 'at')),
-    textArray(column(events, 'resource')),
-    textArray(column(events, 'owner')),
-    bigintArray(column(events, 'fencingToken')),
-    bigintArray(column(events, 'acquiredAt')),
-    bigintArray(column(events, 'expiresAt')),
-    textArray(column(events, 'requestId')),
-    textArray(column(events, 'metadata')),
-    booleanArray(movesExpiry),
   ];
 }
 
@@ -212,33 +221,13 @@ function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): 
 }
 
 /**
- * Finds where the events of a group are, of which there are some, one after the other: the place of the first one. Sees to it
- * that the group, if it is not stored, never will be. The lock comes first: once it is free, a group that held it has ended, one way
- * or the other; one that has yet to take it finds that the log has come to a time for which it is too old. (What is found may be
- * another group only if that one did all the same to the same locks for the same owners, with the same tokens, at about this time.)
+ * Finds where a group is, and sees to it that it never will be stored if it is not. The lock comes first: once it is free, a group
+ * that held it has ended, one way or the other; one that has yet to take it finds that the log has come to a time for which it is
+ * too old.
  */
-export function findStored(group: GroupToStore, lockTimeoutMs: number): string {
-  const { decision, rows, revision, now } = group;
-  const { resource } = decision.events[0] as LockEvent;
-  const { movesExpiry } = laterTime(decision.events, rows, now);
+export function findStored({ groupId, revision, now }: GroupToStore, lockTimeoutMs: number): string {
   return `${takeLock(lockTimeoutMs)}
-    SELECT first.revision, first.written_at
-      FROM (SELECT *, revision - 1 - ${revision} AS shift, written_at - ${now} AS delay FROM lock_events
-             WHERE revision > ${revision} AND written_at BETWEEN ${now} AND ${now + MAX_DELAY_MS}
-               AND resource = ${textLiteral(resource)}) AS first
-     WHERE NOT EXISTS (
-       SELECT FROM unnest(${eventColumns(decision.events, movesExpiry).join(', ')}) WITH ORDINALITY
-           AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, moves_expiry, n)
-        WHERE NOT EXISTS (
-          SELECT FROM lock_events AS l
-           WHERE l.revision = first.revision + e.n - 1 AND l.written_at = first.written_at AND l.type = e.type
-             AND l.at = e.at + CASE WHEN e.type = 'EXPIRED' THEN 0 ELSE first.delay END
-             AND l.resource = e.resource AND l.owner = e.owner
-             AND l.fencing_token = e.token + CASE WHEN e.token > ${revision} THEN first.shift ELSE 0 END
-             AND l.acquired_at = e.acquired_at + CASE WHEN e.token > ${revision} THEN first.delay ELSE 0 END
-             AND l.expires_at = e.expires_at + CASE WHEN e.moves_expiry THEN first.delay ELSE 0 END
-             AND l.request_id IS NOT DISTINCT FROM e.request_id))
-     ORDER BY first.revision LIMIT 1;
+    SELECT revision, written_at FROM lock_events WHERE revision > ${revision} AND group_id = ${groupId} ORDER BY revision LIMIT 1;
     UPDATE lock_clock SET at = greatest(at, ${now + MAX_DELAY_MS + 1}) WHERE id = 1;
     COMMIT;`;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Command } from '../../locks/commands.js';
 import { decideGroup } from '../../locks/decide-group.js';
@@ -11,7 +12,7 @@ import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
 import type { Announcer } from './announcer.js';
 import { Assumptions, type Sighting } from './assumptions.js';
 import { read } from './connections.js';
-import { isOutage, isPassing, namedFault } from './faults.js';
+import { endsSession, isOutage, isPassing, namedFault } from './faults.js';
 import {
   LOCK_TIMEOUT_MS,
   readAcquisitions,
@@ -64,7 +65,7 @@ export class GroupWriter {
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
     const startedAt = performance.now();
     let stored = await this.#storeAssumed(commands, startedAt);
-    for (let attempt = 1; stored === null; attempt++) stored = await this.#attempt(commands, startedAt, attempt === MAX_DECISIONS);
+    for (let attempt = 1; stored === null; attempt++) stored = await this.#attempt(commands, startedAt, attempt >= MAX_DECISIONS);
     const { decision, logId, revision, isAnnounced } = stored;
     if (decision.events.length > 0) this.#announcer.stored(revision + BigInt(decision.events.length), isAnnounced);
     return { outcomes: decision.outcomes, events: decision.events, logId, commitMs: performance.now() - startedAt };
@@ -76,25 +77,37 @@ export class GroupWriter {
     if (assumption === null) return null;
     const { logId, revision, rows } = assumption;
     const { acquisitions, releases } = retryLookups(commands, rows);
-    if (releases.length > 0) return null;
+    if (releases.length > 0 || commands.some((command) => namesTokenAbove(revision, command))) return null;
     const now = Math.max(this.#now(assumption.clock), assumption.at);
     const decision = decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands);
     // What changes nothing needs no commit: the other way it is one message, too, and no wait for the disk.
     if (decision.events.length === 0) return null;
 
-    const group = { decision, logId, revision, now, clock: assumption.clock, rows, isAnnounced: this.#announcer.isDue };
+    const group = {
+      decision,
+      logId,
+      revision,
+      now,
+      clock: assumption.clock,
+      rows,
+      isAnnounced: this.#announcer.isDue,
+      groupId: newGroupId(),
+    };
     const resources = [...new Set(commands.map(({ resource }) => resource))];
     const rememberedSince = now - this.#options.retryWindowMs;
     const client = await this.#connect();
+    const askedAt = performance.now();
     try {
       const answer = await store(client, storeAssumed(group, { resources, acquisitions, rememberedSince }, ASSUMED_MAX_AGE_MS));
+      const readAt = Number(answer.read_at);
       if (answer.stored) {
+        this.#assumptions.compareClock({ readAt, askedAt, answeredAt: performance.now() });
         const stored = asStored(group, commands, answer.revision, Number(answer.written_at));
         this.#assumptions.trust();
         this.#assumptions.learn(sightingAfter(stored), stored.decision.changedRows);
         return stored;
       }
-      this.#assumptions.distrust({ assumed: assumption.clock, readAt: Number(answer.read_at) });
+      this.#assumptions.distrust({ assumed: assumption.clock, readAt });
       return null;
     } catch (error) {
       this.#assumptions.distrust(null);
@@ -175,7 +188,8 @@ export class GroupWriter {
     const rememberedSince = now - this.#options.retryWindowMs;
     const retries = new RetryMemory();
     for (const event of acquired) if (event.writtenAt >= rememberedSince) retries.learn(event);
-    for (const event of await readReleases(client, commands, rows, rememberedSince)) retries.learn(event);
+    const releases = await readReleases(client, commands, rows, rememberedSince, taken.oldest_revision);
+    for (const event of releases) retries.learn(event);
 
     return {
       decision: decideGroup({ revision, now, rows, retries }, commands),
@@ -185,6 +199,7 @@ export class GroupWriter {
       clock: Number(readAt),
       rows,
       isAnnounced: true,
+      groupId: newGroupId(),
     };
   }
 
@@ -198,6 +213,16 @@ function asStored(group: GroupToStore, commands: readonly Command[], revision: b
   if (revision === group.revision && now === group.now) return group;
   const { rows } = group;
   return { ...group, revision, now, decision: decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands) };
+}
+
+/** A token that is yet to be given is counted from where the group is stored, which is not known before. */
+function namesTokenAbove(revision: bigint, command: Command): boolean {
+  return 'fencingToken' in command && command.fencingToken !== null && command.fencingToken > revision;
+}
+
+/** Of 62 bits. */
+function newGroupId(): bigint {
+  return BigInt.asUintN(62, randomBytes(8).readBigUInt64LE());
 }
 
 function sightingAfter({ logId, revision, now, decision }: GroupToStore): Sighting {
@@ -214,10 +239,11 @@ async function readReleases(
   commands: readonly Command[],
   rows: ReadonlyMap<string, Lock>,
   rememberedSince: number,
+  oldestRevision: bigint,
 ): Promise<LockEvent[]> {
   const { releases } = retryLookups(commands, rows);
   if (releases.length === 0) return [];
-  const [events] = await read(client, [readLastEventsOf(releases, rememberedSince)]);
+  const [events] = await read(client, [readLastEventsOf(releases, rememberedSince, oldestRevision)]);
   return (events as EventRow[]).map(toEvent);
 }
 
@@ -247,9 +273,9 @@ async function rollBack(client: pg.PoolClient): Promise<boolean> {
   }
 }
 
-/** The same after an error: only where the database reported it, the session may go on. */
+/** The same after an error: only where the database reported it, and as none of its own, the session goes on. */
 async function endAfter(client: pg.PoolClient, error: unknown): Promise<boolean> {
-  if (error instanceof pg.DatabaseError) return rollBack(client);
+  if (error instanceof pg.DatabaseError && !endsSession(error)) return rollBack(client);
   client.release(true);
   return false;
 }

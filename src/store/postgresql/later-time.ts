@@ -1,10 +1,15 @@
 import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 
+/** No decision is of use for so long. */
+const MAX_MS = 60_000;
+
 /** What a later time would make of a decision. */
 export interface LaterTime {
   /** By so much later, in milliseconds, the commands would have been decided in the same way. */
   readonly upToMs: number;
+  /** For so long all locks that were held before are held, in milliseconds. */
+  readonly heldForMs: number;
   /** Whether the `expiresAt` of each event would be later, too. */
   readonly movesExpiry: readonly boolean[];
 }
@@ -15,9 +20,9 @@ export interface LaterTime {
  * @param rows what was there before the group
  */
 export function laterTime(events: readonly LockEvent[], rows: ReadonlyMap<string, Lock>, now: number): LaterTime {
-  let upToMs = Infinity;
-  // A lock that is held must not be found expired.
-  for (const { expiresAt } of rows.values()) if (expiresAt > now) upToMs = Math.min(upToMs, expiresAt - now - 1);
+  let heldForMs = MAX_MS;
+  for (const { expiresAt } of rows.values()) if (expiresAt > now) heldForMs = Math.min(heldForMs, expiresAt - now - 1);
+  let upToMs = heldForMs;
   const expiries = new Map<string, { readonly at: number; readonly moves: boolean }>();
   const movesExpiry = events.map(({ type, resource, expiresAt }) => {
     const before = expiries.get(resource) ?? { at: rows.get(resource)?.expiresAt, moves: false };
@@ -28,5 +33,5 @@ export function laterTime(events: readonly LockEvent[], rows: ReadonlyMap<string
     expiries.set(resource, { at: expiresAt, moves });
     return moves;
   });
-  return { upToMs, movesExpiry };
+  return { upToMs, heldForMs, movesExpiry };
 }

@@ -11,7 +11,7 @@ import { momentSql } from './moments.js';
 import { pruneStep } from './prune.js';
 import { Reader } from './reader.js';
 
-/** One group, one step of pruning, and to find out what became of a group. */
+/** One group, one step of pruning, and one to find out what became of a group, or to announce one. */
 const WRITE_CONNECTIONS = 3;
 const READ_CONNECTIONS = 3;
 

@@ -33,6 +33,8 @@ export class WriteStatements {
   readonly #deleteLock;
   readonly #insertEvent;
   readonly #acquisition;
+  readonly #acquiredResource;
+  readonly #firstToken;
   readonly #lastOfToken;
   readonly #firstWritten;
   readonly #segmentBefore;
@@ -65,6 +67,14 @@ export class WriteStatements {
       `SELECT ${EVENT_COLUMNS} FROM lock_events
        WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? ORDER BY revision DESC LIMIT 1`,
     );
+    this.#acquiredResource = db
+      .prepare<[bigint], string>(`SELECT resource FROM lock_events WHERE revision = ? AND type = 'ACQUIRED'`)
+      .pluck();
+    this.#firstToken = db
+      .prepare<[bigint, string], bigint>(
+        'SELECT fencing_token FROM lock_events WHERE segment = ? AND resource = ? ORDER BY revision LIMIT 1',
+      )
+      .pluck();
     this.#lastOfToken = db.prepare<[bigint, string, bigint], EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM lock_events
        WHERE segment = ? AND resource = ? AND fencing_token = ? ORDER BY revision DESC LIMIT 1`,
@@ -158,12 +168,19 @@ export class WriteStatements {
    * released, that is its RELEASED.
    */
   lastEventOfToken({ resource, fencingToken }: RetriedRelease, writtenSince: number): LockEvent | null {
-    // The newest segment first. None before that of the token's own ACQUIRED can have one.
+    // A later token than the oldest revision is that of an ACQUIRED in the log, or of none.
+    const isGone = fencingToken <= this.readClock().oldest_revision;
+    if (!isGone && this.#acquiredResource.get(fencingToken) !== resource) return null;
+    // The newest segment first, until one in which the resource begins with that token or an earlier one, as tokens rise. None
+    // before that of the token's own ACQUIRED can have one.
     for (let above = MAX_SEGMENT; ;) {
       const segment = this.#segmentBefore.get(above) ?? null;
       if (segment === null || segment < segmentOf(fencingToken)) return null;
-      const row = this.#lastOfToken.get(segment, resource, fencingToken);
-      if (row !== undefined) return Number(row.written_at) >= writtenSince ? toEvent(row) : null;
+      const firstToken = this.#firstToken.get(segment, resource);
+      if (firstToken !== undefined && firstToken <= fencingToken) {
+        const row = this.#lastOfToken.get(segment, resource, fencingToken);
+        return row !== undefined && Number(row.written_at) >= writtenSince ? toEvent(row) : null;
+      }
       // What the segments below hold is older than this one's beginning.
       if (Number(this.#firstWritten.get(segment * SEGMENT_REVISIONS)) < writtenSince) return null;
       above = segment;

@@ -85,6 +85,17 @@ describe('a group of one message whose connection breaks', () => {
     expect(await acquisitionsOf(other)).toEqual(['mine A', 'theirs B', 'job B']);
   });
 
+  test('before it arrived, when another one has done the same for the same owner, is told its own outcome', async () => {
+    const { store, proxy, other } = await openWarmStore();
+    proxy.stall(HALF_WAY);
+    const group = store.commit([acquire('job', 'A', { reacquire: false })]);
+    await other.commit([acquire('job', 'A', { reacquire: false })]);
+    proxy.cut();
+    proxy.pass();
+    expect((await group).outcomes).toMatchObject([{ kind: 'conflict', reason: 'HELD_BY_SELF' }]);
+    expect(await acquisitionsOf(other)).toEqual(['mine A', 'theirs B', 'job A']);
+  });
+
   test('before it arrived, when another one has recorded the same expiry, is not taken for stored', async () => {
     const { store, proxy, other } = await openWarmStore();
     await sleep(LEASE_MS);

@@ -29,5 +29,5 @@ export function onlyMessageBytes(...commands: readonly Command[]): number {
 function decided(commands: readonly Command[]): GroupToStore {
   const state = { revision: 1n, now: Date.now(), rows: new Map() };
   const decision = decideGroup({ ...state, retries: new RetryMemory() }, commands);
-  return { ...state, decision, logId: '0'.repeat(32), clock: state.now, isAnnounced: true };
+  return { ...state, decision, logId: '0'.repeat(32), clock: state.now, isAnnounced: true, groupId: 1n };
 }

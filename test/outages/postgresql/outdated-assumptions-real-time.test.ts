@@ -5,6 +5,7 @@ import type { LockStore } from '../../../src/store/lock-store.js';
 import { beginNewHistory } from '../../../src/store/postgresql/new-history.js';
 import { acquire, release, renew } from '../../support/commands.js';
 import { createDatabase } from '../../support/database.js';
+import { holdWriteLock } from '../../support/database-faults.js';
 import { runSql } from '../../support/sql.js';
 import { forbidToAsk, logOf, makeAskFirst, openQuietStore } from './store.js';
 
@@ -102,7 +103,7 @@ describe('while another instance changes other locks, a group takes one message'
   test('with the tokens of the locks that it remembers', async () => {
     const { outcomes, brief, before } = await commitAtOnce([
       renew('mine', 'A', { fencingToken: 1n }),
-      renew('mine', 'A', { fencingToken: 2n }),
+      renew('mine', 'A', { fencingToken: 0n }),
       release('mine', 'A', 1n),
       acquire('mine', 'B'),
     ]);
@@ -248,4 +249,28 @@ test('after it was wrong, an instance asks first, more often each time, until it
   await expectAsking(1);
   await makeAskFirst(store, other, 3);
   await expectAsking(3);
+});
+
+test('a group that names a token which is yet to be given is decided with the one that is given', async () => {
+  const { store, other } = await openBoth();
+  await changeOthers(other);
+  const before = BigInt((await logOf(other)).length);
+  const given = before + 1n;
+  const { outcomes, events } = await store.commit([acquire('mine', 'A'), renew('mine', 'A', { fencingToken: given })]);
+  expect(outcomes).toMatchObject([
+    { kind: 'acquired', lock: { fencingToken: given } },
+    { kind: 'renewed', lock: { fencingToken: given, revision: given + 1n } },
+  ]);
+  expect((await logOf(other)).slice(Number(before))).toEqual(events);
+});
+
+test('a lock is not renewed that others may have seen expired, though its renewal was decided before', async () => {
+  const { databaseUrl, store, other } = await openBoth();
+  const lease = acquire('short', 'A', { ttlMs: 2 * LEASE_MS });
+  const { events } = await store.commit([lease]);
+  const free = await holdWriteLock(databaseUrl);
+  const renewal = store.commit([renew('short', 'A')]);
+  await expect.poll(() => other.now(), { interval: 5 }).toBeGreaterThanOrEqual(events[0]!.expiresAt);
+  await free();
+  expect((await renewal).outcomes).toMatchObject([{ kind: 'conflict', reason: 'EXPIRED' }]);
 });

@@ -41,7 +41,9 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   const { server, stop } = await held.running;
   project.provide('postgresqlServer', server);
   return async () => {
-    if (--held.users === 0) await stop();
+    if (--held.users > 0) return;
+    delete shared.holdfastTestServer;
+    await stop();
   };
 }
 

@@ -1,7 +1,5 @@
--- Safe to run again, as the scripts before it.
-
--- A token is the revision of its ACQUIRED event, which names the resource: an index of its own costs more than it finds.
-DROP INDEX IF EXISTS "lock_events_segment_fencing_token_revision_idx";
+-- Safe to run again, as the scripts before it. Of the functions before it only holdfast_take_lock and holdfast_locks_of are called by
+-- now: the others stay for instances of the version before, until a version that may not run beside them.
 
 -- Stores a group that was decided outside, if what it rests on is true: takes the lock that makes all groups serial, then looks.
 -- The instance that decided may have assumed all of it, so that a whole group is this one call; or has read it, under the same lock.
@@ -16,7 +14,7 @@ DROP INDEX IF EXISTS "lock_events_segment_fencing_token_revision_idx";
 -- assumed_*: the rows that there are (revision 0: there is none), where that was assumed. (A database that lost its newest changes
 --   may have given the same revision to another owner.)
 -- request_*: requests that have acquired nothing since remembered_since, where that was assumed.
--- event_*: the group's events, in their order. row_changes: what the last event of a resource makes of its row (null: nothing):
+-- group_id: what the instance calls the group, by which it finds it again. event_*: the group's events, in their order. row_changes: what the last event of a resource makes of its row (null: nothing):
 --   'insert' and 'update' make it what the event says, with row_ttls_ms and row_reacquireds; 'delete' removes it.
 --
 -- Returns whether it was stored, the newest revision before it, the time at which it was, and the database's clock.
@@ -25,7 +23,7 @@ CREATE OR REPLACE FUNCTION holdfast_store_group(
   lock_timeout_ms integer, announce boolean,
   assumed_resources text[], assumed_revisions bigint[], assumed_owners text[],
   request_ids text[], request_resources text[], request_owners text[], remembered_since bigint,
-  event_types text[], event_ats bigint[], event_resources text[], event_owners text[], event_tokens bigint[],
+  group_id bigint, event_types text[], event_ats bigint[], event_resources text[], event_owners text[], event_tokens bigint[],
   event_acquired_ats bigint[], event_expires_ats bigint[], event_request_ids text[], event_metadatas text[], event_moves_expiry boolean[],
   row_changes text[], row_ttls_ms integer[], row_reacquireds boolean[],
   OUT stored boolean, OUT revision bigint, OUT written_at bigint, OUT read_at bigint)
@@ -104,11 +102,12 @@ BEGIN
      WHERE e.change = 'delete' AND l.resource = e.resource;
   END IF;
   INSERT INTO lock_events (segment, revision, type, at, written_at, resource, owner, fencing_token, acquired_at, expires_at,
-                           request_id, metadata)
+                           request_id, metadata, group_id)
   SELECT (clock.revision + e.n) / 4096, clock.revision + e.n, e.type, e.at + CASE WHEN e.type = 'EXPIRED' THEN 0 ELSE delay END,
          holdfast_store_group.written_at, e.resource, e.owner, e.token + CASE WHEN e.token > known_revision THEN shift ELSE 0 END,
          e.acquired_at + CASE WHEN e.token > known_revision THEN delay ELSE 0 END,
-         e.expires_at + CASE WHEN e.moves_expiry THEN delay ELSE 0 END, e.request_id, e.metadata
+         e.expires_at + CASE WHEN e.moves_expiry THEN delay ELSE 0 END, e.request_id, e.metadata,
+         CASE WHEN e.n = 1 THEN holdfast_store_group.group_id END
     FROM unnest(event_types, event_ats, event_resources, event_owners, event_tokens, event_acquired_ats, event_expires_ats,
                 event_request_ids, event_metadatas, event_moves_expiry) WITH ORDINALITY
       AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, moves_expiry, n);
@@ -122,4 +121,18 @@ BEGIN
           set_config('enable_bitmapscan', 'off', true);
   RETURN QUERY SELECT * FROM distributed_locks WHERE resource = ANY (resources);
 END $$;
-ALTER FUNCTION holdfast_locks_of RESET ALL;
+
+-- A token is the revision of its ACQUIRED event, which names the resource: an index of its own costs more than it finds. (Who waits
+-- for a lock on the whole table has all others wait behind him; so this tries until it gets it.)
+DO $$ BEGIN
+  LOOP
+    BEGIN
+      LOCK TABLE lock_events IN ACCESS EXCLUSIVE MODE NOWAIT;
+      EXIT;
+    EXCEPTION WHEN lock_not_available THEN
+      PERFORM pg_sleep(0.05);
+    END;
+  END LOOP;
+  DROP INDEX IF EXISTS "lock_events_segment_fencing_token_revision_idx";
+  ALTER TABLE "lock_events" ADD COLUMN IF NOT EXISTS "group_id" BIGINT;
+END $$;
