@@ -182,6 +182,8 @@ async function fill(url: string): Promise<void> {
     SELECT r / 4096, r, CASE WHEN r % 2 = 1 THEN 'ACQUIRED' ELSE 'RELEASED' END, t, t,
            'job:' || md5(((r + 1) / 2)::text), 'owner:' || (r / 2) % 1000, (r - 1) / 2 * 2 + 1, t, t + 86400000
       FROM generate_series(1, ${LOG_EVENTS}) AS r, (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS t) AS now;
+    INSERT INTO logged_events SELECT * FROM lock_events;
+    UPDATE logged_clock SET revision = ${LOG_EVENTS};
     UPDATE lock_clock SET revision = ${LOG_EVENTS}, at = floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
     CHECKPOINT`);
   await client.query('VACUUM ANALYZE');

@@ -55,7 +55,7 @@ describe('the schemas of SQLite and PostgreSQL', () => {
 describe('the migrations of SQLite and PostgreSQL', () => {
   test('have the same names where they change tables', () => {
     const ofTables = (provider: string) =>
-      migrationsOf(provider).filter((name) => /^(CREATE|ALTER|DROP) .*(TABLE|INDEX) /m.test(scriptOf(provider, name)));
+      migrationsOf(provider).filter((name) => /^ *(CREATE|ALTER|DROP) .*(TABLE|INDEX) /m.test(scriptOf(provider, name)));
     expect(ofTables('sqlite')).not.toEqual([]);
     expect(ofTables('postgresql')).toEqual(ofTables('sqlite'));
   });
