@@ -25,6 +25,14 @@ export interface WatcherFeed {
   remove(watcher: Watcher): void;
 }
 
+/** A stretch of the log that is being told. */
+interface Page {
+  /** What of it is still to be told, the last first. */
+  readonly left: Change[];
+  /** The revision up to which it is complete. */
+  readonly through: bigint;
+}
+
 type Result = IteratorResult<WatchItem, undefined>;
 
 const END: Result = { done: true, value: undefined };
@@ -150,11 +158,21 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
       this.#position = after;
       if ((logId !== null && logId !== head.logId) || after > head.revision) yield* this.#snapshot('RESET');
     }
-    yield* this.#catchUp();
   }
 
   async *#catchUp(): AsyncGenerator<WatchItem, void> {
-    while (!this.#isLive && !this.#hasEnded) yield* this.#replay();
+    while (!this.#isLive && !this.#hasEnded) {
+      const page = await this.#readPage();
+      if (typeof page === 'string') {
+        yield* this.#snapshot(page);
+        continue;
+      }
+      // Neither with a variable nor with yield*: either would hold on to what it has told, for as long as its reader takes.
+      while (page.left.length > 0) yield this.#takeFrom(page.left);
+      this.#position = page.through;
+      // No await between the two: the feed can't move on in between.
+      if (this.#position >= this.#feed.revision && this.#logId === this.#feed.logId) this.#isLive = true;
+    }
   }
 
   async *#snapshot(reason: SnapshotReason): AsyncGenerator<WatchItem, void> {
@@ -173,24 +191,18 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     }
   }
 
-  async *#replay(): AsyncGenerator<WatchItem, void> {
+  /** The next page of the log, or why there is none from here on. */
+  async #readPage(): Promise<Page | SnapshotReason> {
     const page = await this.#feed.log.read(this.#position, this.request.selector);
-    if (page.logId !== this.#logId) {
-      yield* this.#snapshot('RESET');
-      return;
-    }
-    if (page.oldestRevision > this.#position) {
-      yield* this.#snapshot('GAP');
-      return;
-    }
-    for (const change of page.changes) {
-      if (!admits(this.request, change.event)) continue;
-      this.#position = change.event.revision;
-      yield change;
-    }
-    this.#position = page.through;
-    // No await between the two: the feed can't move on in between.
-    if (this.#position >= this.#feed.revision && this.#logId === this.#feed.logId) this.#isLive = true;
+    if (page.logId !== this.#logId) return 'RESET';
+    if (page.oldestRevision > this.#position) return 'GAP';
+    return { left: page.changes.filter(({ event }) => admits(this.request, event)).reverse(), through: page.through };
+  }
+
+  #takeFrom(left: Change[]): Change {
+    const change = left.pop() as Change;
+    this.#position = change.event.revision;
+    return change;
   }
 
   #bookmark(): Bookmark {

@@ -1,4 +1,5 @@
 import type { ExecutionResult } from 'graphql';
+import { textOf } from './result-text.js';
 import type { ResultStream } from './results.js';
 import type { Socket } from './socket.js';
 
@@ -8,9 +9,6 @@ export interface Recipient {
   /** Every stream that has not ended, also one whose id was taken again before it was set up. */
   readonly streams: Set<ResultStream>;
 }
-
-/** The text of a result that several streams share is made once. */
-const texts = new WeakMap<ExecutionResult, string>();
 
 /**
  * Sends the results of a stream, as messages of one id, as fast as the peer takes them. graphql-ws is given it in place of
@@ -71,10 +69,4 @@ export class Delivery implements ResultStream {
 
 export function isStream(result: object): result is ResultStream {
   return Symbol.asyncIterator in result;
-}
-
-function textOf(result: ExecutionResult): string {
-  let text = texts.get(result);
-  if (text === undefined) texts.set(result, (text = JSON.stringify(result)));
-  return text;
 }

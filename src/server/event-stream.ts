@@ -2,20 +2,28 @@ import type { ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { StreamPosition } from '../graphql/stream-position.js';
 import { EVENT_STREAM } from './accept.js';
+import { textOf } from './result-text.js';
 
 /** A peer that takes nothing of what is sent to it for that long is gone. Slowness alone cuts nobody off. */
 const STALLED_MS = 60_000;
 const CHECK_INTERVAL_MS = 15_000;
 
+/** From a result with errors to the end of its stream: where every result fails, nobody comes back more often than that. */
+const BREAK_OFF_MS = 1_000;
+
 /**
  * Writes the results as server-sent events, in the distinct connections mode of graphql-sse, until they end or the peer is
- * gone. No result is asked for while the peer has not taken those before it: a slow one costs no more than one of them.
+ * gone. No result is asked for while the peer has not taken those before it: a slow one costs no more than one of them, and
+ * one that waits for the next costs none.
+ *
+ * A result with errors may lack what its position says it brings the peer to. So it has no id, and the stream breaks off after
+ * it, without a `complete`: a peer that resumes asks for the same again.
  *
  * @param position of each result, which becomes the event's id. A result without one leaves the peer with the last id it has.
  */
 export async function sendEvents(
   response: ServerResponse,
-  results: AsyncIterable<ExecutionResult>,
+  results: AsyncIterator<ExecutionResult, void>,
   position: StreamPosition,
 ): Promise<void> {
   response.setHeader('content-type', EVENT_STREAM);
@@ -24,18 +32,47 @@ export async function sendEvents(
   response.setHeader('x-accel-buffering', 'no');
   response.writeHead(200);
   // A comment, with which the headers leave at once.
-  await send(response, ':\n\n');
-  for await (const result of results) {
-    const id = position.revision === null ? '' : `id: ${position.revision}\n`;
-    await send(response, `event: next\n${id}data: ${JSON.stringify(result)}\n\n`);
-    if (response.destroyed) return;
+  if (!response.destroyed) response.write(':\n\n');
+  const send = (next: IteratorResult<ExecutionResult, void>) => sendNext(response, next, position);
+  try {
+    for (let isOver = false; !isOver && !response.destroyed;) {
+      if (response.writableNeedDrain) await room(response);
+      // Not awaited as it is: this frame would hold on to the last result for as long as it waits for the next.
+      else isOver = await results.next().then(send);
+    }
+  } finally {
+    await results.return?.();
   }
-  if (!response.destroyed) response.end('event: complete\ndata:\n\n');
 }
 
-/** Resolves when the peer has room for more, which is at once for a peer that keeps up, or when it is gone. */
-async function send(response: ServerResponse, text: string): Promise<void> {
-  if (response.destroyed || response.write(text)) return;
+/** Whether that was the last. */
+function sendNext(
+  response: ServerResponse,
+  { done, value }: IteratorResult<ExecutionResult, void>,
+  { revision }: StreamPosition,
+): boolean | Promise<true> {
+  if (response.destroyed) return true;
+  if (done === true) {
+    response.end('event: complete\ndata:\n\n');
+    return true;
+  }
+  if (value.errors !== undefined) {
+    response.write(`event: next\ndata: ${textOf(value)}\n\n`);
+    return breakOff(response);
+  }
+  const id = revision === null ? '' : `id: ${revision}\n`;
+  response.write(`event: next\n${id}data: ${textOf(value)}\n\n`);
+  return false;
+}
+
+async function breakOff(response: ServerResponse): Promise<true> {
+  await new Promise((resolve) => setTimeout(resolve, BREAK_OFF_MS).unref());
+  if (!response.destroyed) response.end();
+  return true;
+}
+
+/** Resolves when the peer has room for more, or when it is gone. */
+async function room(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => {
     let unsent = response.writableLength;
     let lastSign = performance.now();

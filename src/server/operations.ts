@@ -108,16 +108,9 @@ export class Operations {
     metrics.operation(operation.type, operation.transport, 'ok');
     const items = result[Symbol.asyncIterator]() as AsyncIterator<object, void>;
     this.#subscriptions += 1;
-    return new Results(items, this.#executorOf(operation), maskError, () => {
+    return new Results(items, this.#shared.executorOf(operation), maskError, () => {
       this.#subscriptions -= 1;
     });
-  }
-
-  /** Of the other transports each may learn from the execution of an item what it sends besides the result. */
-  #executorOf(operation: PreparedOperation): (item: object) => Promise<ExecutionResult> | ExecutionResult {
-    return operation.transport === 'websocket'
-      ? this.#shared.executorOf(operation)
-      : (item) => this.#shared.execute(operation, item);
   }
 
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */

@@ -9,29 +9,32 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
+import type { WatchItem } from '../engine/watch.js';
 
 /** Told of each result before anybody gets it. */
 export type PresentResult = (result: ExecutionResult) => ExecutionResult;
 
 type Result = ExecutionResult | Promise<ExecutionResult>;
 
-interface DocumentFacts {
-  readonly number: number;
-  /** The variables that a result may depend on. */
-  readonly variables: readonly string[];
-}
+type ResultsOfItems = WeakMap<object, Map<string, Result>>;
+
+/** One event reaches all its watches in one turn, and a page of the log is shared for about as long. */
+const SHARED_MS = 1_000;
 
 /**
- * The results of subscriptions. Those that ask for the same of the same item get the same result, executed once: nothing
- * that is answered depends on who asks. (Where that changes, the key has to tell callers apart.) What it may depend on is the
- * time: a result that has to be waited for is that of those who ask while it is under way.
+ * The results of subscriptions. Those that ask for the same of the same item at about the same time get the same result,
+ * executed once: nothing that is answered depends on who asks. (Where that changes, the key has to tell callers apart.) What
+ * it may depend on is the time: a result that has to be waited for is that of those who ask while it is under way.
+ *
+ * No result is kept for longer than that, however long its item is.
  */
 export class SharedResults {
   readonly #schema: GraphQLSchema;
   readonly #present: PresentResult;
-  readonly #documents = new WeakMap<DocumentNode, DocumentFacts>();
-  readonly #results = new WeakMap<object, Map<string, Result>>();
-  #lastNumber = 0;
+  /** The variables that the results of a document may depend on. */
+  readonly #variables = new WeakMap<DocumentNode, readonly string[]>();
+  /** null: there are none. */
+  #recent: WeakMap<DocumentNode, ResultsOfItems> | null = null;
 
   constructor(schema: GraphQLSchema, present: PresentResult) {
     this.#schema = schema;
@@ -42,10 +45,11 @@ export class SharedResults {
   executorOf(operation: ExecutionArgs): (item: object) => Result {
     const key = this.#keyOf(operation);
     return (item) => {
-      const known = this.#resultsOf(item);
+      if (isOfOneWatch(item)) return this.#execute(operation, item);
+      const known = this.#resultsOf(operation.document, item);
       let result = known.get(key);
       if (result === undefined) {
-        result = this.execute(operation, item);
+        result = this.#execute(operation, item);
         known.set(key, result);
         if (result instanceof Promise) void result.finally(() => known.delete(key)).catch(ignore);
       }
@@ -53,34 +57,41 @@ export class SharedResults {
     };
   }
 
-  /** The result for that item, made for this operation alone. Throws nothing that `execute` does not. */
-  execute(operation: ExecutionArgs, item: object): Result {
+  #execute(operation: ExecutionArgs, item: object): Result {
     const result = execute({ ...operation, rootValue: item });
     return result instanceof Promise ? result.then(this.#present) : this.#present(result);
   }
 
-  #resultsOf(item: object): Map<string, Result> {
-    let results = this.#results.get(item);
-    if (results === undefined) this.#results.set(item, (results = new Map<string, Result>()));
+  #resultsOf(document: DocumentNode, item: object): Map<string, Result> {
+    const recent = (this.#recent ??= this.#startSharing());
+    let ofItems = recent.get(document);
+    if (ofItems === undefined) recent.set(document, (ofItems = new WeakMap()));
+    let results = ofItems.get(item);
+    if (results === undefined) ofItems.set(item, (results = new Map<string, Result>()));
     return results;
   }
 
-  /** The same for operations whose results can't differ. */
-  #keyOf({ document, operationName, variableValues }: ExecutionArgs): string {
-    const { number, variables } = this.#factsOf(document);
-    // One that is left out is not one that is null.
-    const given = Object.fromEntries(variables.map((name) => [name, variableValues?.[name]]));
-    return JSON.stringify([number, operationName, given]);
+  #startSharing(): WeakMap<DocumentNode, ResultsOfItems> {
+    const forget = () => {
+      this.#recent = null;
+    };
+    setTimeout(forget, SHARED_MS).unref();
+    return new WeakMap();
   }
 
-  #factsOf(document: DocumentNode): DocumentFacts {
-    let facts = this.#documents.get(document);
-    if (facts === undefined) {
-      facts = { number: ++this.#lastNumber, variables: variablesOfResults(this.#schema, document) };
-      this.#documents.set(document, facts);
-    }
-    return facts;
+  /** The same for operations of a document whose results can't differ. */
+  #keyOf({ document, operationName, variableValues }: ExecutionArgs): string {
+    let variables = this.#variables.get(document);
+    if (variables === undefined) this.#variables.set(document, (variables = variablesOfResults(this.#schema, document)));
+    // One that is left out is not one that is null.
+    const given = Object.fromEntries(variables.map((name) => [name, variableValues?.[name]]));
+    return JSON.stringify([operationName, given]);
   }
+}
+
+/** Each watch reads its snapshots for itself. */
+function isOfOneWatch(item: object): boolean {
+  return 'kind' in item && item.kind === ('snapshot' satisfies WatchItem['kind']);
 }
 
 /** All that are used elsewhere than in the arguments of the subscription itself, which say what the items are. */

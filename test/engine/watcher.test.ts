@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import type { ChangePage } from '../../src/engine/log-reads.js';
+import type { Change } from '../../src/engine/watch.js';
 import { Watcher, type WatcherFeed } from '../../src/engine/watcher.js';
 import { watchRequest } from '../support/engine.js';
+import { stillReferredTo } from '../support/heap.js';
+import { lockEvent } from '../support/lock-values.js';
 
 const HEAD = { logId: 'log', revision: 1_000_000n, oldestRevision: 0n };
 
@@ -25,4 +28,24 @@ test('a watch that is returned while it reads on and on, and finds nothing to te
   const reads = read.mock.calls.length;
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   expect(read).toHaveBeenCalledTimes(reads);
+});
+
+test('a watch that is behind holds on to nothing of what it has told', async () => {
+  const page = (after: bigint): ChangePage => {
+    const changes = [1n, 2n, 3n, 4n].map((n): Change => ({ kind: 'event', event: lockEvent({ revision: after + n }) }));
+    return { ...HEAD, changes, through: after + 4n };
+  };
+  const store = { head: () => Promise.resolve(HEAD) };
+  const log = { read: (after: bigint) => Promise.resolve(page(after)) };
+  const watcher = new Watcher(
+    { ...HEAD, store, log, bookmarkMs: 1_000, bookmark: vi.fn(), remove: vi.fn() } as unknown as WatcherFeed,
+    watchRequest({ after: 0n }),
+  );
+  const told: WeakRef<object>[] = [];
+  const takeNext = () => watcher.next().then(({ value }) => told.push(new WeakRef(value!)));
+  for (let n = 0; n < 6; n++) await takeNext();
+  await nextTurn();
+  expect(stillReferredTo(told)).toEqual([]);
+  expect((await watcher.next()).value).toMatchObject({ event: { revision: 7n } });
+  await watcher.return();
 });

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import type { ExecutionResult } from 'graphql';
+import { GraphQLError, type ExecutionResult } from 'graphql';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { StreamPosition } from '../../src/graphql/stream-position.js';
 import { sendEvents } from '../../src/server/event-stream.js';
 import { startTestApp } from '../support/app.js';
 import { readEvents, type EventSourceOptions, type ServerSentEvent } from '../support/event-source.js';
+import { stillReferredTo } from '../support/heap.js';
 import { acquireLock, post } from '../support/http-client.js';
 import { runSql } from '../support/sql.js';
 
@@ -102,27 +104,83 @@ test('the parts of a snapshot before the last one have no id: nothing could be r
   expect(last!.lastEventId).toBe('550');
 });
 
+/** What is sent of results with these errors, which bring the peer to the revisions 1, 2 and so on; and whether they were ended. */
+async function sendResults(
+  errorsOf: readonly (readonly GraphQLError[] | undefined)[],
+  onText: (text: string) => void = () => undefined,
+) {
+  const position: StreamPosition = { lastEventId: null, revision: null };
+  let told = 0;
+  const end = vi.fn(() => Promise.resolve({ done: true as const, value: undefined }));
+  const next = () => {
+    const errors = errorsOf[told];
+    position.revision = BigInt(++told);
+    if (told > errorsOf.length) return end();
+    const value: ExecutionResult = { data: { n: told }, ...(errors === undefined ? {} : { errors }) };
+    return Promise.resolve({ done: false as const, value });
+  };
+  const server = createServer((_request, response) => void sendEvents(response, { next, return: end }, position));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { headers: { connection: 'close' } });
+  let text = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) onText((text += chunk));
+  return { text, end };
+}
+
+test('the end of the results is told', async () => {
+  const { text, end } = await sendResults([undefined, undefined]);
+  expect(text).toBe(
+    ':\n\nevent: next\nid: 1\ndata: {"data":{"n":1}}\n\nevent: next\nid: 2\ndata: {"data":{"n":2}}\n\nevent: complete\ndata:\n\n',
+  );
+  expect(end).toHaveBeenCalled();
+});
+
+test('a result with errors has no id, and breaks the stream off, so that a peer resumes before it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { text, end } = await sendResults([undefined, [new GraphQLError('failed')], undefined], (received) => {
+    if (received.includes('failed')) vi.advanceTimersByTime(1_000);
+  });
+  expect(text).toBe(
+    ':\n\nevent: next\nid: 1\ndata: {"data":{"n":1}}\n\nevent: next\ndata: {"data":{"n":2},"errors":[{"message":"failed"}]}\n\n',
+  );
+  expect(end).toHaveBeenCalled();
+});
+
 describe('a peer of a stream', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
 
   /** Results of 100 kB each without end, to a peer that reads when it is told. */
-  async function startStream() {
+  async function startStream(count = Infinity) {
     let asked = 0;
     let hasEnded = false;
-    async function* results(): AsyncGenerator<ExecutionResult> {
-      try {
-        for (;;) {
-          asked += 1;
-          yield { data: { text: 'x'.repeat(100_000) } };
-        }
-      } finally {
+    const told: WeakRef<ExecutionResult>[] = [];
+    const makeResult = () => {
+      const result = { data: { text: 'x'.repeat(100_000) } };
+      told.push(new WeakRef(result));
+      return result;
+    };
+    let endWait: () => void = () => undefined;
+    const results = (): AsyncIterator<ExecutionResult, void> => ({
+      next: () => {
+        asked += 1;
+        if (asked <= count) return Promise.resolve({ done: false, value: makeResult() });
+        return new Promise((resolve) => {
+          endWait = () => resolve({ done: true, value: undefined });
+        });
+      },
+      return: () => {
         hasEnded = true;
-      }
-    }
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    });
     const server = createServer((_request, response) => {
       responses.push(response);
+      response.once('close', () => endWait());
       sending.push(sendEvents(response, results(), { lastEventId: null, revision: null }));
     });
     const responses: ServerResponse[] = [];
@@ -143,7 +201,7 @@ describe('a peer of a stream', () => {
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     };
-    return { peer, responses, sending, blocked, asked: () => asked, hasEnded: () => hasEnded };
+    return { peer, responses, sending, blocked, told, asked: () => asked, hasEnded: () => hasEnded };
   }
 
   const fakeTime = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
@@ -184,5 +242,16 @@ describe('a peer of a stream', () => {
     peer.destroy();
     await Promise.all(sending);
     expect(hasEnded()).toBe(true);
+  });
+
+  test.each([
+    ['that has not taken the last result', Infinity],
+    ['for which there is no other result yet', 2],
+  ])('%s is kept none of the results', async (_, count) => {
+    const { blocked, told, responses } = await startStream(count);
+    await blocked();
+    expect(told.length).toBeGreaterThan(1);
+    expect(stillReferredTo(told)).toEqual([]);
+    expect(responses[0]?.destroyed).toBe(false);
   });
 });

@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GraphQLObjectType, GraphQLSchema, GraphQLString, parse } from 'graphql';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { schema } from '../../src/graphql/schema.js';
 import { SharedResults } from '../../src/server/shared-results.js';
+import { stillReferredTo } from '../support/heap.js';
 import { lockEvent } from '../support/lock-values.js';
 
 /** A subscription whose results count how often they were made. */
@@ -84,7 +86,43 @@ test('what has to be waited for is shared by those who ask meanwhile, and made a
   expect(await executor(document)(ITEM)).not.toBe(await first);
 });
 
-test('what a change says of itself is shared for as long as the change is kept', () => {
+test('a result is shared for a second, however long its item is kept', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { executor, resolve } = fixture();
+  const execute = executor(NAME);
+  void execute(ITEM);
+  vi.advanceTimersByTime(999);
+  void execute(ITEM);
+  expect(resolve).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(1);
+  void execute(ITEM);
+  expect(resolve).toHaveBeenCalledTimes(2);
+});
+
+test('many documents, each run once, leave no result of an item that is kept', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { executor } = fixture();
+  const documents = Array.from({ length: 100 }, (_, n) => parse(`subscription { items(of: "${n}") { name } }`));
+  const results = documents.map((document) => new WeakRef(executor(document)(ITEM)));
+  vi.advanceTimersByTime(1_000);
+  await nextTurn();
+  expect(stillReferredTo(results)).toEqual([]);
+  // The item and the documents are kept until here.
+  expect(executor(documents[0]!)(ITEM)).toEqual({ data: { items: { name: 'a' } } });
+});
+
+test('the result of a snapshot, which one watch alone is told, is not kept', async () => {
+  const { executor } = fixture();
+  const snapshot = { kind: 'snapshot', name: 'a' };
+  const result = new WeakRef(executor(NAME)(snapshot));
+  await nextTurn();
+  expect(stillReferredTo([result])).toEqual([]);
+  expect(executor(NAME)(snapshot)).toEqual({ data: { items: { name: 'a' } } });
+});
+
+test('what a change says of itself is shared: nothing of it has to be waited for', () => {
   const shared = new SharedResults(schema, (result) => result);
   const document = parse(`subscription { lockChanges { __typename ... on LockEvent {
     revision type at lockId resource owner fencingToken expiresAt metadata lock { owner acquiredAt } } } }`);

@@ -1,0 +1,41 @@
+import { GraphQLObjectType, GraphQLSchema, GraphQLString } from 'graphql';
+import { expect, test, vi } from 'vitest';
+import type { Metrics } from '../../src/observability/metrics.js';
+import { Operations } from '../../src/server/operations.js';
+
+/** Operations on a schema with a subscription to one item, the same for all, whose results count how often they were made. */
+function fixture() {
+  const item = { name: 'a' };
+  const resolve = vi.fn(({ name }: typeof item) => name);
+  const subscribe = async function* () {
+    yield item;
+  };
+  const schema = new GraphQLSchema({
+    query: new GraphQLObjectType({ name: 'Query', fields: { name: { type: GraphQLString } } }),
+    subscription: new GraphQLObjectType({ name: 'Subscription', fields: { names: { type: GraphQLString, subscribe, resolve } } }),
+  });
+  const operations = new Operations({
+    schema,
+    createContext: () => ({}),
+    introspection: true,
+    maskError: (error) => error as never,
+    metrics: { operation: () => undefined } as unknown as Metrics,
+  });
+  return { operations, resolve };
+}
+
+test.each(['websocket', 'sse'] as const)('an event that 100 watches by %s are told is executed once', async (transport) => {
+  const { operations, resolve } = fixture();
+  const results = Array.from({ length: 100 }, async () => {
+    const position = { lastEventId: null, revision: null };
+    const operation = operations.prepare({ query: 'subscription { names }', position }, transport);
+    if (!('schema' in operation)) throw new Error('Refused');
+    const stream = await operations.subscribe(operation);
+    if (!('next' in stream)) throw new Error('Not begun');
+    return (await stream.next()).value;
+  });
+  const [first, ...others] = await Promise.all(results);
+  expect(first).toEqual({ data: { names: 'a' } });
+  for (const other of others) expect(other).toBe(first);
+  expect(resolve).toHaveBeenCalledOnce();
+});
