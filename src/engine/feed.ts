@@ -84,14 +84,7 @@ export class Feed implements WatcherFeed {
   wake(revision?: bigint): void {
     if (this.#isClosed || (revision !== undefined && revision <= this.#revision)) return;
     this.#isWoken = true;
-    this.#catchingUp ??= this.#catchUp()
-      .catch((error: unknown) => {
-        // The next wake-up tries again.
-        this.#observer.failed(error);
-      })
-      .finally(() => {
-        this.#catchingUp = null;
-      });
+    this.#catchingUp ??= this.#catchUp();
   }
 
   async close(): Promise<void> {
@@ -101,16 +94,24 @@ export class Feed implements WatcherFeed {
   }
 
   async #catchUp(): Promise<void> {
-    for (let isComplete = false; !isComplete || this.#isWoken;) {
-      this.#isWoken = false;
-      const page = await this.store.readLog(this.#revision, PAGE_EVENTS, ALL);
-      if (page.logId !== this.#logId || page.oldestRevision > this.#revision) {
-        this.#jumpTo(page);
-        return;
+    try {
+      for (let isComplete = false; !isComplete || this.#isWoken;) {
+        this.#isWoken = false;
+        const page = await this.store.readLog(this.#revision, PAGE_EVENTS, ALL);
+        if (page.logId !== this.#logId || page.oldestRevision > this.#revision) {
+          this.#jumpTo(page);
+          continue;
+        }
+        // While the page was read, the writer may have published some of it.
+        this.#deliver(page.events.filter(({ revision }) => revision > this.#revision));
+        isComplete = page.through >= page.revision;
       }
-      // While the page was read, the writer may have published some of it.
-      this.#deliver(page.events.filter(({ revision }) => revision > this.#revision));
-      isComplete = page.through >= page.revision;
+    } catch (error) {
+      // The next wake-up tries again.
+      this.#observer.failed(error);
+    } finally {
+      // No await after the last look at #isWoken: whoever wakes it from here on starts it anew.
+      this.#catchingUp = null;
     }
   }
 

@@ -3,7 +3,7 @@ import type { LogReads } from './log-reads.js';
 import { admits } from './selector.js';
 import type { Bookmark, Change, SnapshotReason, WatchItem, WatchRequest } from './watch.js';
 
-/** Changes that a watcher is kept in memory: what one group has. One that falls further behind reads the log at its own pace. */
+/** Changes that are kept in memory for a watcher. One that falls further behind, by one large group even, reads the log at its own pace. */
 const QUEUE_CHANGES = 1000;
 const SNAPSHOT_PART_LOCKS = 500;
 /** The part of the bookmarks' time that is left to chance, so that those who wait for the same do not all get one at once. */

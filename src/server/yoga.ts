@@ -75,8 +75,11 @@ async function run(
   const stream = await operations.subscribe(operation);
   if (!('next' in stream)) return stream;
   // The caller may have gone while the stream was set up: then nobody else ends it.
-  if (res.destroyed) await stream.return();
-  else res.once('close', () => void stream.return().catch(ignore));
+  if (res.destroyed) {
+    await stream.return();
+    return {};
+  }
+  res.once('close', () => void stream.return().catch(ignore));
   await sendEvents(res, endWithError(stream), position);
   // The response has ended, or its peer is gone: Yoga writes nothing to it.
   return {};

@@ -122,6 +122,8 @@ test('the paths of the table answer', async () => {
 
 test.each([
   ['engine/engine.ts', 'BOOKMARK_MS', 15_000, 'after every 15 quiet seconds'],
+  ['server/websocket.ts', 'INIT_TIMEOUT_MS', 3000, '`connection_init` 3 seconds after it opened'],
+  ['server/socket.ts', 'SILENCE_MS', 60_000, 'within 60 seconds'],
   ['store/sqlite/write-connection.ts', 'MAX_WAL_PAGES', 64_000, '16 to 250 MiB'],
   ['store/new-history.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],
   ['store/migrations/postgresql-connection.ts', 'OLDEST_VERSION', 13, 'PostgreSQL 13 or later'],

@@ -1,12 +1,9 @@
 import type { PrismaReader } from '../prisma-clients.js';
 import type { EventFilter, Revisions } from './event-filter.js';
 import { walkEvents } from './event-walk.js';
-import { nameAfter } from './lock-access.js';
+import { FEW_ROWS, nameAfter } from './lock-access.js';
 import { admittedBy, ALL_NAMES } from './lock-conditions.js';
 import type { EventRecord } from './records.js';
-
-/** As many rows as can be looked at one by one for one answer: about 10 ms. */
-const FEW_ROWS = 5000;
 
 /** The newest events within the revisions that the filter admits, newest first, or the oldest ones, oldest first; at most `limit`. */
 export async function searchEvents(

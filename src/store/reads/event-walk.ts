@@ -9,6 +9,9 @@ import { stretchesWithin } from './segment-spans.js';
 /** How many segments the first query looks through: enough for a page of a filter that admits most. */
 const FIRST_STEP = 4n;
 
+/** Each segment is a parameter of its query, and Prisma's client of SQLite refuses a query of more than 999. */
+const LONGEST_STEP = 512n;
+
 /**
  * A query that finds little reads all events it looks through, and on SQLite nothing else runs meanwhile. So a search
  * takes steps that grow while they are quick, and shrink when one takes longer than this.
@@ -34,10 +37,15 @@ export async function walkEvents(
       if (found.length >= limit) return found;
     }
     if (!oldestFirst && filter.since !== null && (await isWrittenBefore(prisma, step.from, filter.since))) break;
-    segments = performance.now() - startedAt < STEP_MS ? segments * 2n : segments / 2n || 1n;
+    segments = nextStep(segments, performance.now() - startedAt);
     rest = oldestFirst ? { from: step.to + 1n, to: rest.to } : { from: rest.from, to: step.from - 1n };
   }
   return found;
+}
+
+function nextStep(segments: bigint, tookMs: number): bigint {
+  if (tookMs >= STEP_MS) return segments / 2n || 1n;
+  return segments < LONGEST_STEP ? segments * 2n : LONGEST_STEP;
 }
 
 /** At most so many segments, from the end at which the search begins. */
@@ -58,7 +66,7 @@ function findEvents(
   oldestFirst: boolean,
 ): Promise<EventRecord[]> {
   const direction = oldestFirst ? 'asc' : 'desc';
-  const where: Prisma.LockEventWhereInput = { ...admittedBy(filter), revision: { gte: revisions.from, lte: revisions.to } };
+  const where: Prisma.LockEventWhereInput = { ...eventsAdmittedBy(filter), revision: { gte: revisions.from, lte: revisions.to } };
   // Indexes of names begin with the segment: a list of segments is what lets them be used, and the order by
   // segment first is the order by revision.
   const isIndexed = filter.resource !== null || filter.owner !== null || filter.prefix !== null;
@@ -75,7 +83,7 @@ function segmentsOf({ from, to }: Revisions): bigint[] {
   return Array.from({ length: Number(segmentOf(to) - first) + 1 }, (_, n) => first + BigInt(n));
 }
 
-function admittedBy({ resource, prefix, owner, types, fencingToken, since, until }: EventFilter): Prisma.LockEventWhereInput {
+function eventsAdmittedBy({ resource, prefix, owner, types, fencingToken, since, until }: EventFilter): Prisma.LockEventWhereInput {
   const names = prefix === null ? null : rangeOfPrefix(prefix);
   return {
     ...(resource === null ? {} : { resource }),

@@ -66,8 +66,8 @@ async function spansOf(prisma: PrismaReader, segments: readonly number[]): Promi
     if (spans === undefined) missing.push(segment);
     else found.set(segment, spans);
   }
-  for (let at = 0; at < missing.length; at += SEGMENTS_AT_ONCE) {
-    for (const [segment, spans] of await readSpans(prisma, missing.slice(at, at + SEGMENTS_AT_ONCE))) {
+  for (const adjacent of stretchesOf(missing)) {
+    for (const [segment, spans] of await readSpans(prisma, adjacent)) {
       cache.set(segment, spans);
       found.set(segment, spans);
     }
@@ -75,6 +75,18 @@ async function spansOf(prisma: PrismaReader, segments: readonly number[]): Promi
   return found;
 }
 
+/** Cuts where segments are not adjacent: what lies between is known, and is not read again. */
+function stretchesOf(segments: readonly number[]): number[][] {
+  const stretches: number[][] = [];
+  for (const segment of segments) {
+    const last = stretches.at(-1);
+    if (last?.at(-1) === segment - 1 && last.length < SEGMENTS_AT_ONCE) last.push(segment);
+    else stretches.push([segment]);
+  }
+  return stretches;
+}
+
+/** @param segments which are adjacent */
 async function readSpans(prisma: PrismaReader, segments: readonly number[]): Promise<Map<number, Span[]>> {
   const spans = new Map<number, Span[]>(segments.map((segment) => [segment, []]));
   const [first = 0, last = first] = [segments.at(0), segments.at(-1)];
