@@ -1,28 +1,7 @@
 import { test } from 'vitest';
-import { ACQUIRE, expectToComeBack, WATCH } from './scenario.js';
+import { expectToComeBack, watchThrough } from './scenario.js';
 import { connectSocket } from './sockets.js';
 
 test('graphql-ws comes back with a snapshot, and ends with what is true', async () => {
-  await expectToComeBack((url, onChange) => {
-    const client = connectSocket(url);
-    client.subscribe<{ lockChanges: object }>(
-      { query: WATCH },
-      {
-        next: ({ data }) => onChange(data!.lockChanges),
-        error: (error) => {
-          throw error;
-        },
-        complete: () => undefined,
-      },
-    );
-    return {
-      acquire: async (resource, owner) => {
-        for await (const { data } of client.iterate<any>({ query: ACQUIRE, variables: { resource, owner } })) {
-          return data.acquireLock.__typename;
-        }
-        throw new Error('No answer came');
-      },
-      close: () => client.dispose(),
-    };
-  });
+  await expectToComeBack((url, onChange) => watchThrough(connectSocket(url), onChange));
 });

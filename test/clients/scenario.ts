@@ -33,6 +33,42 @@ export const ACQUIRE = `mutation Acquire($resource: String!, $owner: String!) {
   }
 }`;
 
+/** What graphql-ws and graphql-sse have in common. */
+interface StreamClient {
+  subscribe(
+    payload: { readonly query: string },
+    sink: { next(result: { data?: Record<string, any> | null }): void; error(error: unknown): void; complete(): void },
+  ): () => void;
+  iterate(payload: {
+    readonly query: string;
+    readonly variables: Record<string, unknown>;
+  }): AsyncIterableIterator<{ data?: Record<string, any> | null }>;
+  dispose(): void | Promise<void>;
+}
+
+/** Watches and acquires through such a client. */
+export function watchThrough(client: StreamClient, onChange: (change: Change) => void): Watching {
+  client.subscribe(
+    { query: WATCH },
+    {
+      next: ({ data }) => onChange(data!['lockChanges']),
+      error: (error) => {
+        throw error;
+      },
+      complete: () => undefined,
+    },
+  );
+  return {
+    acquire: async (resource, owner) => {
+      for await (const { data } of client.iterate({ query: ACQUIRE, variables: { resource, owner } })) {
+        return data!['acquireLock'].__typename;
+      }
+      throw new Error('No answer came');
+    },
+    close: () => client.dispose(),
+  };
+}
+
 /** How long a client waits before it tries again, in these tests. */
 export const RETRY_MS = 50;
 

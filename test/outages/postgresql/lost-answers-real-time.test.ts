@@ -2,15 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { acquire } from '../../support/commands.js';
 import { isSoak, timeLimit } from '../../support/rounds.js';
-import { runSql } from '../../support/sql.js';
-import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
 import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
+import { expectUnknownWhereForgotten, expectUnknownWhereOutOfReach, FOUND_OUT_MS } from './unheard.js';
 
-/** Within this an answer that was lost is found out, and a little more for the machine. */
-const FOUND_OUT_MS = 3_000;
 /** Long enough for all that was sent to be where it can get. */
 const QUIET_MS = 100;
 
@@ -34,11 +31,17 @@ async function decideGroup() {
   return { store, proxy, observer, databaseUrl, answer };
 }
 
+/** The same when it was stored. */
+async function storeUnheard() {
+  const decided = await decideGroup();
+  decided.proxy.stall({ direction: 'toClient' });
+  await expect.poll(() => acquisitionsOf(decided.observer)).toEqual(['before A', 'job A']);
+  return decided;
+}
+
 describe('a group of two messages whose connection breaks', () => {
   test('after its COMMIT arrived and before the answer came, is told the true outcome', async () => {
-    const { store, proxy, observer, answer } = await decideGroup();
-    proxy.stall({ direction: 'toClient' });
-    await expect.poll(() => acquisitionsOf(observer)).toEqual(['before A', 'job A']);
+    const { store, proxy, observer, answer } = await storeUnheard();
     proxy.cut();
     proxy.pass();
     const cutAt = performance.now();
@@ -69,40 +72,11 @@ describe('a group of two messages whose connection breaks', () => {
   });
 
   test('and is gone from the log before it can be asked for, is told that this is unknown', async () => {
-    const { store, proxy, observer, databaseUrl, answer } = await decideGroup();
-    proxy.stall({ direction: 'toClient' });
-    await expect.poll(() => acquisitionsOf(observer)).toEqual(['before A', 'job A']);
-    await runSql(databaseUrl, 'DELETE FROM lock_events');
-    await runSql(databaseUrl, 'UPDATE lock_clock SET oldest_revision = revision');
-    proxy.cut();
-    proxy.pass();
-    expect((await answer).answer).toBe('unavailable, perhaps applied');
-    expect((await answerTo(store, acquire('job', 'B'))).answer).toBe('conflict');
+    await expectUnknownWhereForgotten(await storeUnheard());
   });
 
   test('and can not find out what became of it, is told within two seconds that this is unknown', async () => {
-    const refuse = (proxy: TcpProxy) => {
-      proxy.refuse();
-    };
-    const hang = (proxy: TcpProxy) => {
-      proxy.stall();
-    };
-    const effects = [refuse, hang].map(async (happen) => {
-      const { store, proxy, observer, answer } = await decideGroup();
-      proxy.stall({ direction: 'toClient' });
-      await expect.poll(() => acquisitionsOf(observer)).toEqual(['before A', 'job A']);
-      happen(proxy);
-      proxy.cut();
-      const cutAt = performance.now();
-      const told = await answer;
-      const afterMs = performance.now() - cutAt;
-      proxy.pass();
-      return { told: told.answer, afterMs, next: (await answerTo(store, acquire('job', 'B'))).answer };
-    });
-    for (const { told, afterMs, next } of await Promise.all(effects)) {
-      expect([told, next]).toEqual(['unavailable, perhaps applied', 'conflict']);
-      expect(afterMs).toBeLessThan(FOUND_OUT_MS);
-    }
+    await expectUnknownWhereOutOfReach(storeUnheard);
   });
 });
 

@@ -1,10 +1,10 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { openPrismaClient } from '../../../src/store/prisma-clients.js';
+import { expect, test } from 'vitest';
 import { searchEvents } from '../../../src/store/reads/event-search.js';
 import type { EventFilter } from '../../../src/store/reads/event-filter.js';
 import { acquire, renew } from '../../support/commands.js';
 import { startEngine } from '../../support/engine.js';
 import { runSql } from '../../support/sql.js';
+import { ANYTHING, openReader } from './event-rows.js';
 
 // Enough that the log has several segments.
 const LOCKS = 12_000;
@@ -17,8 +17,7 @@ const nameOf = (n: number) => `${isEven(n) ? 'even' : 'odd'}/${n}`;
 /** Locks of two owners; those of n below 100 are renewed, in a second round. */
 async function startFull() {
   const { engine, time, databaseUrl } = await startEngine();
-  const prisma = await openPrismaClient(databaseUrl);
-  onTestFinished(() => prisma.$disconnect());
+  const prisma = await openReader(databaseUrl);
   const numbers = Array.from({ length: LOCKS }, (_, n) => n);
   await Promise.all(numbers.map((n) => engine.submit(acquire(nameOf(n), ownerOf(n)))));
   time.advance(500);
@@ -26,7 +25,7 @@ async function startFull() {
   const search = async (filter: Partial<EventFilter>, limit: number, oldestFirst = false) => {
     const { oldestRevision, revision: to } = await engine.head();
     const range = { from: oldestRevision + 1n, to };
-    const found = await searchEvents(prisma, { ...anything, ...filter }, range, limit, oldestFirst);
+    const found = await searchEvents(prisma, { ...ANYTHING, ...filter }, range, limit, oldestFirst);
     return found.map(({ type, resource }) => `${type} ${resource}`);
   };
   const tokenOf = async (resource: string) => {
@@ -35,16 +34,6 @@ async function startFull() {
   };
   return { engine, time, databaseUrl, search, tokenOf };
 }
-
-const anything: EventFilter = {
-  resource: null,
-  prefix: null,
-  owner: null,
-  types: null,
-  fencingToken: null,
-  since: null,
-  until: null,
-};
 
 test('a search through many segments of the log finds what a filter admits, from either end', async () => {
   const { search } = await startFull();
