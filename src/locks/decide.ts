@@ -1,7 +1,7 @@
-import type { AcquireCommand, Command, ReleaseCommand, RenewCommand } from './commands.js';
+import type { AcquireCommand, ReleaseCommand, RenewCommand } from './commands.js';
 import type { LockEvent, LockEventType } from './events.js';
 import { heldLock, isHeld, type Lock } from './lock.js';
-import type { AcquireOutcome, Conflict, ConflictReason, Outcome, ReleaseOutcome, RenewOutcome } from './outcomes.js';
+import type { Acquired, AcquireOutcome, Conflict, ConflictReason, Outcome, ReleaseOutcome, RenewOutcome } from './outcomes.js';
 import type { RetryMemory } from './retries.js';
 
 /** What one command makes of one resource. `event` is null where nothing changes; then `row` is the row it was given. */
@@ -17,22 +17,8 @@ export interface Moment {
   readonly revision: bigint;
 }
 
-/**
- * The rules of the lock, as one pure function of the row (null: there is none), the command and the moment.
- * A passed expiry must have been settled before: see {@link settle}.
- */
-export function decide(row: Lock | null, command: Command, retries: RetryMemory, moment: Moment): Decision {
-  switch (command.kind) {
-    case 'acquire':
-      return acquire(row, command, retries, moment);
-    case 'release':
-      return release(row, command, retries, moment);
-    case 'renew':
-      return renew(row, command, moment);
-    case 'expire':
-      return unchanged(row, { kind: 'settled', resource: command.resource });
-  }
-}
+// The rules of the lock, each as one pure function of the row (null: there is none), what is asked for and the moment. A passed
+// expiry must have been settled before.
 
 /**
  * Records a passed expiry that is not recorded yet. The row stays, so that a later claim updates it in place; its
@@ -44,7 +30,11 @@ export function settle(row: Lock | null, { now, revision }: Moment): { row: Lock
   return { row: expired, event: { ...eventOf('EXPIRED', expired, now), at: row.expiresAt } };
 }
 
-function acquire(row: Lock | null, command: AcquireCommand, retries: RetryMemory, moment: Moment): Decision<AcquireOutcome> {
+/** What an acquire asks for, whether or not it would stand in line for it. */
+export type Acquisition = Pick<AcquireCommand, 'resource' | 'owner' | 'ttlMs' | 'requestId' | 'reacquire' | 'metadata'>;
+
+/** Decides an acquire of a resource for which nobody stands in line. */
+export function acquire(row: Lock | null, command: Acquisition, retries: RetryMemory, moment: Moment): Decision<AcquireOutcome> {
   const { resource, owner, requestId } = command;
   const current = heldLock(row, moment.now);
   if (requestId !== null) {
@@ -58,24 +48,38 @@ function acquire(row: Lock | null, command: AcquireCommand, retries: RetryMemory
   if (current !== null && current.owner !== owner) return unchanged(row, conflict(resource, 'HELD_BY_ANOTHER', current));
   if (current !== null && !command.reacquire) return unchanged(row, conflict(resource, 'HELD_BY_SELF', current));
 
-  const reacquired = current !== null;
+  return take(row, command, moment);
+}
+
+/** Gives the lock to whoever asks, whose turn it is. */
+export function take(
+  row: Lock | null,
+  { resource, owner, ttlMs, requestId, metadata }: Omit<Acquisition, 'reacquire'>,
+  moment: Moment,
+): Decision<Acquired> & { readonly event: LockEvent } {
+  const reacquired = heldLock(row, moment.now) !== null;
   const lock: Lock = {
     resource,
     owner,
     fencingToken: moment.revision,
     revision: moment.revision,
     acquiredAt: moment.now,
-    expiresAt: moment.now + command.ttlMs,
-    ttlMs: command.ttlMs,
+    expiresAt: moment.now + ttlMs,
+    ttlMs,
     requestId,
     reacquired,
-    metadata: command.metadata,
+    metadata,
     expiryRecorded: false,
   };
   return { outcome: { kind: 'acquired', lock, reacquired }, row: lock, event: eventOf('ACQUIRED', lock, moment.now) };
 }
 
-function release(row: Lock | null, command: ReleaseCommand, retries: RetryMemory, moment: Moment): Decision<ReleaseOutcome> {
+export function release(
+  row: Lock | null,
+  command: Omit<ReleaseCommand, 'kind'>,
+  retries: RetryMemory,
+  moment: Moment,
+): Decision<ReleaseOutcome> {
   const { resource, owner, fencingToken } = command;
   if (fencingToken !== null) {
     const earlier = retries.releaseOf(resource, owner, fencingToken);
@@ -97,7 +101,7 @@ function release(row: Lock | null, command: ReleaseCommand, retries: RetryMemory
   };
 }
 
-function renew(row: Lock | null, command: RenewCommand, { now, revision }: Moment): Decision<RenewOutcome> {
+export function renew(row: Lock | null, command: Omit<RenewCommand, 'kind'>, { now, revision }: Moment): Decision<RenewOutcome> {
   const { resource, owner, fencingToken } = command;
   if (row === null) return unchanged(row, { kind: 'not-found', resource });
   if (!isHeld(row, now)) return unchanged(row, conflict(resource, 'EXPIRED', null));
@@ -114,7 +118,7 @@ function isStale(lock: Lock, fencingToken: bigint | null): boolean {
   return fencingToken !== null && fencingToken !== lock.fencingToken;
 }
 
-function conflict(resource: string, reason: ConflictReason, current: Lock | null): Conflict {
+export function conflict(resource: string, reason: ConflictReason, current: Lock | null): Conflict {
   return { kind: 'conflict', resource, reason, current };
 }
 
@@ -124,5 +128,18 @@ function unchanged<O extends Outcome>(row: Lock | null, outcome: O): Decision<O>
 
 function eventOf(type: LockEventType, lock: Lock, now: number): LockEvent {
   const { revision, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata } = lock;
-  return { revision, type, at: now, writtenAt: now, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata };
+  return {
+    revision,
+    type,
+    at: now,
+    writtenAt: now,
+    resource,
+    owner,
+    fencingToken,
+    acquiredAt,
+    expiresAt,
+    requestId,
+    metadata,
+    waiterId: null,
+  };
 }

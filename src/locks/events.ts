@@ -15,4 +15,6 @@ export interface LockEvent {
   readonly expiresAt: number;
   readonly requestId: string | null;
   readonly metadata: string | null;
+  /** Of an ACQUIRED that was handed on to somebody in line: the waiter whose turn it was. */
+  readonly waiterId: string | null;
 }

@@ -17,12 +17,20 @@ export interface RememberedRelease {
 }
 
 /**
- * What is known of earlier requests that may be retried now. It is filled from the events of the retry window that a
- * group's commands can refer to, and learns the group's own events as they are decided.
+ * What is known of earlier requests that may be retried now: the events of the retry window that a group's commands can refer
+ * to, and while it is decided, its own.
  */
 export class RetryMemory {
   readonly #acquisitions = new Set<string>();
   readonly #releases = new Map<bigint, RememberedRelease>();
+
+  /** One that learns without this one. */
+  copy(): RetryMemory {
+    const copy = new RetryMemory();
+    for (const acquisition of this.#acquisitions) copy.#acquisitions.add(acquisition);
+    for (const [token, release] of this.#releases) copy.#releases.set(token, release);
+    return copy;
+  }
 
   /** Whether this requestId acquired this resource for this owner, whatever became of that acquisition. */
   hasAcquired({ resource, owner, requestId }: RememberedAcquisition): boolean {

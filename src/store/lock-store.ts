@@ -64,6 +64,12 @@ export interface LockStore {
 
   head(): Promise<LogHead>;
 
+  /** Until then, whoever waits on this instance can have its turn: without a sign of life it would be passed over. */
+  keepAlive(instance: string, until: number): Promise<void>;
+
+  /** The resources that are free although somebody stands in line whose turn it may be; at most `limit`. */
+  idleLines(limit: number): Promise<readonly string[]>;
+
   /** The events above `after` that the selector admits, oldest first, out of the next revisions of the log; at most `limit` of them. */
   readLog(after: bigint, limit: number, selector: LockSelector): Promise<LogPage>;
 
@@ -77,7 +83,7 @@ export interface LockStore {
 
   /**
    * Removes a bounded number of the oldest events and expired rows that the policy lets go, never an event younger than
-   * the retry window. Resolves to whether there is more to remove.
+   * the retry window, and of those in line whose time has passed. Resolves to whether there is more to remove.
    */
   prune(policy: RetentionPolicy): Promise<boolean>;
 

@@ -1,3 +1,6 @@
+/** Whoever was passed over for so long, in milliseconds, has gone: an instance that comes back sooner finds its waiters in line. */
+export const PASSED_OVER_MS = 60_000;
+
 /** The oldest part of the log, as pruning looks at it. */
 export interface OldestEvents {
   /** In revision order. */

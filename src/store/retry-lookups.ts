@@ -1,4 +1,4 @@
-import type { Command } from '../locks/commands.js';
+import { resourcesOf, type Command } from '../locks/commands.js';
 import type { Lock } from '../locks/lock.js';
 import type { RememberedAcquisition } from '../locks/retries.js';
 
@@ -19,13 +19,23 @@ export function retryLookups(commands: readonly Command[], rows: ReadonlyMap<str
   const acquisitions: RememberedAcquisition[] = [];
   const releases: RetriedRelease[] = [];
   for (const command of commands) {
-    if (command.kind === 'acquire' && command.requestId !== null) {
-      const { resource, owner, requestId } = command;
-      acquisitions.push({ resource, owner, requestId });
-    } else if (command.kind === 'release' && command.fencingToken !== null) {
-      // The token on a row is that of an acquisition that was not released.
-      const { resource, fencingToken } = command;
-      if (rows.get(resource)?.fencingToken !== fencingToken) releases.push({ resource, fencingToken });
+    switch (command.kind) {
+      case 'acquire':
+      case 'acquire-all': {
+        const { owner, requestId } = command;
+        if (requestId === null) break;
+        for (const resource of resourcesOf(command)) acquisitions.push({ resource, owner, requestId });
+        break;
+      }
+      case 'release':
+      case 'release-all':
+        for (const { resource, fencingToken } of command.kind === 'release' ? [command] : command.locks) {
+          // The token on a row is that of an acquisition that was not released.
+          if (fencingToken === null || rows.get(resource)?.fencingToken === fencingToken) continue;
+          releases.push({ resource, fencingToken });
+        }
+        break;
+      default:
     }
   }
   return { acquisitions, releases };

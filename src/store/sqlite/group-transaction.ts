@@ -1,10 +1,14 @@
-import type { Command } from '../../locks/commands.js';
-import { decideGroup, type GroupDecision } from '../../locks/decide-group.js';
+import { resourcesOfAll, type Command } from '../../locks/commands.js';
+import { decideGroup, tryToDecide } from '../../locks/decide-group.js';
+import type { GroupDecision, GroupState } from '../../locks/group.js';
 import type { Lock } from '../../locks/lock.js';
 import { RetryMemory } from '../../locks/retries.js';
 import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import type { CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
+import { FIRST_IN_LINE, WHOLE_LINE, type Standing } from '../standing.js';
+import { waiterLookups } from '../waiter-lookups.js';
+import type { LineStatements } from './line-statements.js';
 import type { SharedClock } from './shared-clock.js';
 import type { WriteConnection } from './write-connection.js';
 import type { WriteStatements } from './write-statements.js';
@@ -41,20 +45,58 @@ function decideAndWrite(
   // The write lock is held by now, so no other process can be ahead of this moment once it is read.
   const { log_id: logId, revision, at } = statements.readClock();
   const now = clock.nowNotBefore(Number(at));
-  const rows = readRows(statements, commands);
+  const resources = resourcesOfAll(commands);
+  const rows = readRows(statements, resources);
   const retries = readRetries(statements, commands, rows, now - retryWindowMs);
-  const decision = decideGroup({ revision, now, rows, retries }, commands);
+  const tickets = statements.lines.tickets();
+  const state = { revision, now, rows, retries, ticket: tickets.last };
+  const decision =
+    tickets.waiting === 0n
+      ? decideGroup({ ...state, standing: null }, commands)
+      : decideInLine(statements, { ...state, standing: readStanding(statements.lines, resources, commands, now) }, commands);
 
   for (const [resource, lock] of decision.changedRows) statements.replaceLock(resource, rows.get(resource) ?? null, lock);
   for (const event of decision.events) statements.appendEvent(event);
+  const { joined, left } = decision;
+  if (joined.length + left.length > 0) statements.lines.change(left, joined, tickets, now);
   if (decision.events.length > 0 || commands.length === 0) statements.advanceClock(revision + BigInt(decision.events.length), now);
   return { ...decision, logId, isFresh: clock.now() - now <= DECISION_MAX_AGE_MS };
 }
 
-function readRows(statements: WriteStatements, commands: readonly Command[]): Map<string, Lock> {
+interface StateInLine extends GroupState {
+  readonly rows: Map<string, Lock>;
+  readonly standing: Standing;
+}
+
+/** Reads, while it decides, whatever else turns out to matter. */
+function decideInLine(statements: WriteStatements, state: StateInLine, commands: readonly Command[]): GroupDecision {
+  const { rows, standing, now } = state;
+  for (;;) {
+    const decision = tryToDecide(state, commands);
+    if ('outcomes' in decision) return decision;
+    for (const [resource, lock] of readRows(statements, decision.resources)) rows.set(resource, lock);
+    for (const resource of decision.resources) standing.lines.set(resource, statements.lines.line(resource, now, WHOLE_LINE));
+    for (const owner of decision.owners) standing.byOwner.set(owner, statements.lines.ofOwner(owner, now));
+  }
+}
+
+function readStanding(
+  statements: LineStatements,
+  resources: readonly string[],
+  commands: readonly Command[],
+  now: number,
+): Standing {
+  const { places, calls } = waiterLookups(commands);
+  return {
+    lines: new Map(resources.map((resource) => [resource, statements.line(resource, now, FIRST_IN_LINE)])),
+    byOwner: new Map(),
+    named: [...places.flatMap((place) => statements.at(place)), ...calls.flatMap((call) => statements.repeatedBy(call))],
+  };
+}
+
+function readRows(statements: WriteStatements, resources: readonly string[]): Map<string, Lock> {
   const rows = new Map<string, Lock>();
-  for (const { resource } of commands) {
-    if (rows.has(resource)) continue;
+  for (const resource of resources) {
     const lock = statements.lock(resource);
     if (lock !== null) rows.set(resource, lock);
   }

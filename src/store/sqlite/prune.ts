@@ -1,5 +1,5 @@
 import type { RetentionPolicy } from '../lock-store.js';
-import { prunableUpTo } from '../retention.js';
+import { PASSED_OVER_MS, prunableUpTo } from '../retention.js';
 import type { SharedClock } from './shared-clock.js';
 import type { WriteConnection } from './write-connection.js';
 import type { WriteStatements } from './write-statements.js';
@@ -14,11 +14,11 @@ export function pruneStep(
   retryWindowMs: number,
   policy: RetentionPolicy,
 ): boolean {
-  const { removedEvents, removedLocks } = connection.transaction(
+  const { removedEvents, removedLocks, removedWaiters } = connection.transaction(
     (statements) => removeOldest(statements, clock, retryWindowMs, policy),
-    (removed) => removed.removedEvents + removed.removedLocks > 0,
+    (removed) => removed.removedEvents + removed.removedLocks + removed.removedWaiters > 0,
   );
-  return removedEvents === STEP_ROWS || removedLocks === STEP_ROWS;
+  return [removedEvents, removedLocks, removedWaiters].includes(STEP_ROWS);
 }
 
 function removeOldest(statements: WriteStatements, clock: SharedClock, retryWindowMs: number, policy: RetentionPolicy) {
@@ -31,5 +31,6 @@ function removeOldest(statements: WriteStatements, clock: SharedClock, retryWind
   return {
     removedEvents: upTo === null ? 0 : statements.deleteEventsUpTo(upTo),
     removedLocks: statements.deleteExpiredLocks(now - policy.expiredLockAgeMs, STEP_ROWS),
+    removedWaiters: statements.lines.deleteWaitersUntil(now - PASSED_OVER_MS, STEP_ROWS),
   };
 }

@@ -28,6 +28,8 @@ export class ReadConnection {
   readonly #db: Database.Database;
   readonly #clock: Database.Statement<[], ClockRow>;
   readonly #due: Database.Statement<[number, number], string>;
+  readonly #waiting: Database.Statement<[], bigint>;
+  readonly #idle: Database.Statement<[{ now: number; limit: number }], string>;
   readonly #held: Database.Statement<[number], bigint>;
   /** One for each kind of selector: the text differs, not the names in it. */
   readonly #prepared = new Map<string, Database.Statement<[Parameters]>>();
@@ -38,6 +40,15 @@ export class ReadConnection {
     this.#due = db
       .prepare<[number, number], string>(
         `SELECT resource FROM distributed_locks WHERE expiry_recorded = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
+      )
+      .pluck();
+    this.#waiting = db.prepare<[], bigint>('SELECT waiting FROM lock_tickets WHERE id = 1').pluck();
+    this.#idle = db
+      .prepare<[{ now: number; limit: number }], string>(
+        `SELECT DISTINCT resource FROM lock_waiters
+         WHERE deadline > @now AND instance IN (SELECT id FROM lock_instances WHERE alive_until > @now)
+           AND NOT EXISTS (SELECT 1 FROM distributed_locks AS held
+                           WHERE held.resource = lock_waiters.resource AND held.expires_at > @now) LIMIT @limit`,
       )
       .pluck();
     this.#held = db
@@ -90,6 +101,10 @@ export class ReadConnection {
     return reading(() => this.#due.all(now, limit));
   }
 
+  idleLines(now: number, limit: number): string[] {
+    return reading(() => (this.#waiting.get() === 0n ? [] : this.#idle.all({ now, limit })));
+  }
+
   countHeld(now: number): number {
     return Number(reading(() => this.#held.get(now)));
   }
@@ -100,7 +115,9 @@ export class ReadConnection {
 
   #all(after: bigint, head: bigint, limit: number): Pick<LogPage, 'events' | 'through'> {
     const statement = this.#prepare<EventRow>(
-      `SELECT ${EVENT_COLUMNS} FROM lock_events WHERE revision > @after ORDER BY revision LIMIT @limit`,
+      `SELECT ${EVENT_COLUMNS},
+         (SELECT waiter_id FROM lock_grants WHERE lock_grants.revision = lock_events.revision) AS waiter_id
+       FROM lock_events WHERE revision > @after ORDER BY revision LIMIT @limit`,
     );
     const events = statement.all({ after, limit }).map(toEvent);
     return { events, through: events.length < limit ? head : lastRevision(events, head) };

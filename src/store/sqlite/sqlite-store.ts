@@ -90,6 +90,14 @@ export class SqliteStore implements LockStore {
     return this.#reader.dueExpiries(this.#now(), limit);
   }
 
+  async idleLines(limit: number): Promise<readonly string[]> {
+    return this.#reader.idleLines(this.#now(), limit);
+  }
+
+  async keepAlive(instance: string, until: number): Promise<void> {
+    await this.#writer.request({ kind: 'keep-alive', instance, until });
+  }
+
   async countHeld(): Promise<number> {
     return this.#reader.countHeld(this.#now());
   }

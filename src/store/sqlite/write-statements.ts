@@ -4,6 +4,7 @@ import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
+import { LineStatements } from './line-statements.js';
 import type { RetriedRelease } from '../retry-lookups.js';
 import {
   CLOCK_COLUMNS,
@@ -24,6 +25,7 @@ export class WriteStatements {
   readonly begin;
   readonly commit;
   readonly rollback;
+  readonly lines;
   readonly #readClock;
   readonly #advanceClock;
   readonly #lock;
@@ -47,6 +49,7 @@ export class WriteStatements {
     this.begin = db.prepare('BEGIN IMMEDIATE');
     this.commit = db.prepare('COMMIT');
     this.rollback = db.prepare('ROLLBACK');
+    this.lines = new LineStatements(db);
     this.#readClock = db.prepare<[], ClockRow>(`SELECT ${CLOCK_COLUMNS} FROM lock_clock WHERE id = 1`);
     this.#advanceClock = db.prepare('UPDATE lock_clock SET revision = ?, at = ? WHERE id = 1');
     this.#lock = db.prepare<[string], LockRow>(`SELECT ${LOCK_COLUMNS} FROM distributed_locks WHERE resource = ?`);
@@ -155,6 +158,7 @@ export class WriteStatements {
         metadata,
       ],
     );
+    if (event.waiterId !== null) this.lines.recordGrant(revision, event.waiterId);
   }
 
   /** The ACQUIRED event of that request, if it was written at that moment or later. */
@@ -194,6 +198,7 @@ export class WriteStatements {
   /** Removes these events and says that they are gone; returns how many. */
   deleteEventsUpTo(revision: bigint): number {
     this.#setOldest.run(revision);
+    this.lines.deleteGrantsUpTo(revision);
     return this.#deleteEvents.run(revision).changes;
   }
 

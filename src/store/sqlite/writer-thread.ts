@@ -18,12 +18,14 @@ export interface WriterThreadData {
 export type WriterRequest =
   | { readonly kind: 'open' }
   | { readonly kind: 'commit'; readonly commands: readonly Command[] }
+  | { readonly kind: 'keep-alive'; readonly instance: string; readonly until: number }
   | { readonly kind: 'prune'; readonly policy: RetentionPolicy }
   | { readonly kind: 'close' };
 
 export interface WriterAnswers {
   open: null;
   commit: CommittedGroup;
+  'keep-alive': null;
   prune: boolean;
   close: null;
 }
@@ -54,6 +56,12 @@ function answer(request: WriterRequest): WriterAnswers[keyof WriterAnswers] {
       return null;
     case 'commit':
       return commitGroup(connection, clock, retryWindowMs, request.commands);
+    case 'keep-alive':
+      connection.transaction(
+        ({ lines }) => lines.keepAlive(request.instance, request.until),
+        () => true,
+      );
+      return null;
     case 'prune':
       connection.fitWal();
       return pruneStep(connection, clock, retryWindowMs, request.policy);
