@@ -50,7 +50,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     http.server.listen(config.port, config.host);
     await once(http.server, 'listening');
     const url = urlOf(http.server.address() as AddressInfo);
-    return { url, close: () => shutDown({ http, ...transports, closeServices }) };
+    return { url, close: () => shutDown({ http, ...transports, stopWaiting: () => services.engine.stopWaiting(), closeServices }) };
   } catch (error) {
     await closeServices().catch((closing: unknown) => logger.error({ err: closing }, 'a start that failed left something open'));
     throw error;
@@ -58,7 +58,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
 }
 
 async function openServices(config: Config, { logger, time }: AppParts & { logger: Logger }, closers: Closer[]) {
-  const { databaseUrl, listenUrl, retryWindowMs, defaultTtlMs, maxTtlMs } = config;
+  const { databaseUrl, listenUrl, retryWindowMs, defaultTtlMs, maxTtlMs, maxWaitMs } = config;
   const store = await openStore({ databaseUrl, listenUrl, retryWindowMs, time });
   closers.push(() => store.close());
   const metrics = new Metrics(() => store.countHeld(), createFailureLog(logger));
@@ -69,7 +69,8 @@ async function openServices(config: Config, { logger, time }: AppParts & { logge
   const engine = await Engine.start(store, metrics, { retention: config.retention });
   // It closes the store as well, for which once more does no harm.
   closers.push(() => engine.close());
-  const services: Services = { engine, prisma, version: readVersion(), limits: { defaultTtlMs, maxTtlMs, retryWindowMs } };
+  const limits = { defaultTtlMs, maxTtlMs, maxWaitMs, retryWindowMs };
+  const services: Services = { engine, prisma, version: readVersion(), limits };
   return { services, metrics };
 }
 
@@ -78,7 +79,7 @@ function createTransports(config: Config, services: Services, metrics: Metrics, 
   const { introspection, allowedOrigins, host } = config;
   const operations = new Operations({
     schema,
-    createContext: (position) => createContext(services, position),
+    createContext: (caller) => createContext(services, caller),
     introspection,
     maskError,
     metrics,

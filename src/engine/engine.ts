@@ -1,10 +1,13 @@
-import type { Command } from '../locks/commands.js';
-import type { OutcomeOf } from '../locks/outcomes.js';
+import type { AcquireAllCommand, AcquireCommand, Command } from '../locks/commands.js';
+import type { Lock } from '../locks/lock.js';
+import type { OutcomeOf, Queued, Released, ReleasedAll, RenewedAll } from '../locks/outcomes.js';
 import type { LockStore, LogHead, RetentionPolicy } from '../store/lock-store.js';
 import { Feed } from './feed.js';
 import type { EngineObserver } from './observer.js';
+import { ownedLocks, type HeldLocks } from './owned-locks.js';
 import { repeat } from './repeat.js';
 import { startSweeper } from './sweeper.js';
+import { WaitingCalls, type WaitRequest } from './waiting-calls.js';
 import type { WatchItem, WatchRequest } from './watch.js';
 import { Writer } from './writer.js';
 
@@ -22,16 +25,22 @@ export class Engine {
   readonly #store: LockStore;
   readonly #writer: Writer;
   readonly #feed: Feed;
+  readonly #waiting: WaitingCalls;
   readonly #stopSweeper: () => Promise<void>;
   readonly #stopPruning: () => Promise<void>;
+  #waitingStopped: Promise<void> | null = null;
   #closed: Promise<void> | null = null;
 
   private constructor(store: LockStore, head: LogHead, observer: EngineObserver, options: EngineOptions) {
     this.#store = store;
-    this.#feed = new Feed(store, head, observer, options.bookmarkMs ?? BOOKMARK_MS);
+    this.#feed = new Feed(store, head, observer, options.bookmarkMs ?? BOOKMARK_MS, {
+      granted: (event) => this.#waiting.granted(event),
+      lost: () => this.#waiting.lost(),
+    });
     this.#writer = new Writer(store, observer, (group) => {
       this.#feed.publish(group);
     });
+    this.#waiting = new WaitingCalls(store, this.#writer, this.#feed, observer);
     store.onGrowth((revision) => {
       this.#feed.wake(revision);
     });
@@ -48,8 +57,56 @@ export class Engine {
    *
    * @throws StoreUnavailable where the database did not answer, or the engine is overloaded or closing.
    */
-  submit<C extends Command>(command: C): Promise<OutcomeOf<C>> {
+  submit<C extends Exclude<Command, AcquireCommand | AcquireAllCommand>>(command: C): Promise<OutcomeOf<C>> {
     return this.#writer.submit(command);
+  }
+
+  /**
+   * The same for an acquire; where it can't be had at once, it stands in line for as long as `wait` says (null: not at all).
+   *
+   * @param caller aborts when nobody waits for the answer any more. Then it gets nothing, whatever the moment.
+   * @throws StoreUnavailable also where another call with its requestId takes over its place.
+   */
+  acquire<C extends AcquireCommand | AcquireAllCommand>(
+    command: Omit<C, 'wait'>,
+    wait: WaitRequest | null,
+    caller: () => AbortSignal,
+  ): Promise<Exclude<OutcomeOf<C>, Queued>> {
+    if (wait !== null) return this.#waiting.acquire<C>(command, wait, caller());
+    return this.#writer.submit({ ...command, wait: null } as unknown as C) as Promise<Exclude<OutcomeOf<C>, Queued>>;
+  }
+
+  /**
+   * Releases everything an owner holds, or what is named: up to a thousand in one transaction.
+   *
+   * @throws StoreUnavailable
+   */
+  async releaseAll(held: HeldLocks): Promise<ReleasedAll> {
+    const released: Released[] = [];
+    const notHeld: string[] = [];
+    for await (const locks of ownedLocks(this.#store, held)) {
+      const outcome = await this.submit({ kind: 'release-all', owner: held.owner, locks });
+      released.push(...outcome.released);
+      if (held.locks !== null) notHeld.push(...outcome.notHeld);
+    }
+    return { kind: 'released-all', released, notHeld };
+  }
+
+  /**
+   * Renews everything an owner holds, or what is named: up to a thousand in one transaction.
+   *
+   * @param ttlMs null: of each that which it was acquired with
+   * @throws StoreUnavailable
+   */
+  async renewAll(held: HeldLocks, ttlMs: number | null): Promise<RenewedAll> {
+    const renewed: Lock[] = [];
+    const lost: string[] = [];
+    for await (const locks of ownedLocks(this.#store, held)) {
+      const outcome = await this.submit({ kind: 'renew-all', owner: held.owner, locks, ttlMs });
+      renewed.push(...outcome.locks);
+      if (held.locks !== null) lost.push(...outcome.lost);
+    }
+    return { kind: 'renewed-all', locks: renewed, lost };
   }
 
   /**
@@ -79,12 +136,18 @@ export class Engine {
     await this.#writer.check();
   }
 
+  /** Whoever stands in line leaves it, and is told to try elsewhere. To be called before {@link close}; more does no harm. */
+  stopWaiting(): Promise<void> {
+    return (this.#waitingStopped ??= this.#waiting.close());
+  }
+
   /** Answers what was submitted, ends all watches, and lets go of the database. Once is enough; more does no harm. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
   }
 
   async #close(): Promise<void> {
+    await this.stopWaiting();
     // Together: where the database hangs, each waits until it has given up.
     await Promise.all([this.#stopSweeper(), this.#stopPruning(), this.#writer.close()]);
     await this.#feed.close();

@@ -9,6 +9,11 @@ import { Watcher, type WatcherFeed } from './watcher.js';
 const ALL: LockSelector = { resource: null, prefix: null, owner: null };
 const PAGE_EVENTS = 1000;
 
+export interface GrantListener {
+  granted(event: LockEvent): void;
+  lost(): void;
+}
+
 /**
  * The log, as it grows: every event once, in revision order, to every watcher that asks for it. Groups of this
  * instance come straight from the writer; whatever is missing between them is read from the log.
@@ -18,6 +23,7 @@ export class Feed implements WatcherFeed {
   readonly log: LogReads;
   readonly bookmarkMs: number;
   readonly #observer: EngineObserver;
+  readonly #grants: GrantListener;
   #bookmark: Bookmark | null = null;
   #logId: string;
   #revision: bigint;
@@ -26,13 +32,17 @@ export class Feed implements WatcherFeed {
   #catchingUp: Promise<void> | null = null;
   /** It was woken after the last page was asked for: that page may not show what it was woken for. */
   #isWoken = false;
+  /** Until which revision who waits for it. */
+  #awaited: { readonly revision: bigint; readonly resolve: () => void }[] = [];
   #isClosed = false;
 
-  constructor(store: LockStore, head: LogHead, observer: EngineObserver, bookmarkMs: number) {
+  /** @param grants told of each event that was somebody's turn in line, and when the log does not go on where the feed stands */
+  constructor(store: LockStore, head: LogHead, observer: EngineObserver, bookmarkMs: number, grants: GrantListener) {
     this.store = store;
     this.log = new LogReads(store);
     this.bookmarkMs = bookmarkMs;
     this.#observer = observer;
+    this.#grants = grants;
     this.#logId = head.logId;
     this.#revision = head.revision;
   }
@@ -87,8 +97,16 @@ export class Feed implements WatcherFeed {
     this.#catchingUp ??= this.#catchUp();
   }
 
+  /** Resolves when every event up to this revision was told, or none will be any more. */
+  async reach(revision: bigint): Promise<void> {
+    if (revision <= this.#revision || this.#isClosed) return;
+    this.wake(revision);
+    await new Promise<void>((resolve) => this.#awaited.push({ revision, resolve }));
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#settleAwaited();
     for (const watcher of [...this.#watchers]) await watcher.return();
     await this.#catchingUp;
   }
@@ -120,13 +138,23 @@ export class Feed implements WatcherFeed {
     this.#logId = logId;
     this.#revision = revision;
     for (const watcher of this.#watchers) watcher.fallBehind();
+    this.#grants.lost();
+    this.#settleAwaited();
   }
 
   #deliver(events: readonly LockEvent[]): void {
     for (const event of events) {
       this.#revision = event.revision;
+      if (event.waiterId !== null) this.#grants.granted(event);
       this.#index.offer({ kind: 'event', event });
       this.#observer.published(Math.max(0, Date.now() - event.writtenAt));
     }
+    if (this.#awaited.length > 0) this.#settleAwaited();
+  }
+
+  #settleAwaited(): void {
+    const awaited = this.#awaited;
+    this.#awaited = awaited.filter(({ revision }) => revision > this.#revision && !this.#isClosed);
+    for (const { revision, resolve } of awaited) if (revision <= this.#revision || this.#isClosed) resolve();
   }
 }

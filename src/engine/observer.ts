@@ -1,5 +1,6 @@
 import type { Command } from '../locks/commands.js';
 import type { Outcome } from '../locks/outcomes.js';
+import type { WaitEnd } from './waiting-call.js';
 
 /** What the engine tells whoever measures it. Each method returns at once and never throws. */
 export interface EngineObserver {
@@ -12,4 +13,8 @@ export interface EngineObserver {
   /** An event reached the feed, that long after it was written, by this machine's clock. */
   published(lagMs: number): void;
   watchers(count: number): void;
+  /** So many calls that may come to wait are under way. */
+  waiting(count: number): void;
+  /** A call stood in line for so long. */
+  waited(end: WaitEnd, waitedMs: number): void;
 }

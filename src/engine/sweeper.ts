@@ -7,6 +7,9 @@ const SWEEP_MS = 100;
 /** Expiries in one group at the most. */
 const SWEEP_LOCKS = 1000;
 
+/** How often it looks for locks that are free although somebody stands in line: who was ahead of them has gone. */
+const IDLE_LINES_MS = 1000;
+
 /**
  * Turns passed expiries into EXPIRED events. Looking is one step in an index, so it looks often instead of keeping
  * timers: nothing that it missed, slept through or was not told of stays unseen for longer than a moment.
@@ -14,9 +17,18 @@ const SWEEP_LOCKS = 1000;
  * @returns how to stop it; resolves when nothing of it is under way any more.
  */
 export function startSweeper(store: LockStore, writer: Writer, observer: EngineObserver): () => Promise<void> {
-  return repeat(SWEEP_MS, observer, async () => {
+  const settle = (resources: readonly string[]) =>
+    Promise.all(resources.map((resource) => writer.submit({ kind: 'expire', resource })));
+  const stopSweeping = repeat(SWEEP_MS, observer, async () => {
     const resources = await store.dueExpiries(SWEEP_LOCKS);
-    await Promise.all(resources.map((resource) => writer.submit({ kind: 'expire', resource })));
+    await settle(resources);
     return resources.length === SWEEP_LOCKS;
   });
+  const stopLooking = repeat(IDLE_LINES_MS, observer, async () => {
+    await settle(await store.idleLines(SWEEP_LOCKS));
+    return false;
+  });
+  return async () => {
+    await Promise.all([stopSweeping(), stopLooking()]);
+  };
 }

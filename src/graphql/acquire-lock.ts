@@ -3,7 +3,7 @@ import type { Acquired } from '../locks/outcomes.js';
 import { toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
 import type { Limits } from './context.js';
-import { nameInput, optionalNameInput, optionalTtlInput } from './inputs.js';
+import { nameInput, optionalNameInput, optionalTtlInput, optionalWaitInput } from './inputs.js';
 import { LockRef } from './lock.js';
 import { typeOfOutcome } from './outcome-types.js';
 import { ConflictRef } from './refusals.js';
@@ -28,6 +28,14 @@ const AcquireLockInput = builder.inputType('AcquireLockInput', {
       type: 'JSON',
       description: 'What to write on it for others to read. Left out: none; a re-acquire does not inherit it.',
     }),
+    waitMs: t.int({
+      description:
+        'Stand in line for at most this long, up to server.limits.maxWaitMs; 0, null or left out: answer at once. First come, first served; the TTL counts from the grant. Whether this owner already holds the lock is judged on arrival only: two waiters of one owner are two places in the line. A retry with the requestId of a waiting call takes over its place, and the earlier call ends with UNAVAILABLE. Who completes the operation or closes its connection leaves the line.',
+    }),
+    detectDeadlock: t.boolean({
+      description:
+        'Refuse (DEADLOCK) if waiting would close a circle of owners that wait for each other. For owners that are one worker each.',
+    }),
   }),
 });
 
@@ -50,18 +58,21 @@ const AcquireLockResult = builder.unionType('AcquireLockResult', {
 builder.mutationField('acquireLock', (t) =>
   t.field({
     type: AcquireLockResult,
-    description: 'Takes the lock, or says at once who holds it: it never waits. At most one owner holds a lock at any moment.',
+    description:
+      'Takes the lock, or says at once who holds it; with waitMs it stands in line first. At most one owner holds a lock at any moment, and nobody overtakes who stands in line.',
     args: {
       input: t.arg({ type: AcquireLockInput, required: true, description: 'Which lock to take, for whom and for how long.' }),
     },
-    resolve: (_root, { input }, { engine, limits, startAnswer }) => {
+    resolve: (_root, { input }, { engine, limits, startAnswer, gone }) => {
       startAnswer();
-      return engine.submit(toCommand(input, limits));
+      const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs);
+      const wait = waitMs === null ? null : { waitMs, detectDeadlock: input.detectDeadlock ?? false };
+      return engine.acquire<AcquireCommand>(toCommand(input, limits), wait, gone);
     },
   }),
 );
 
-function toCommand(input: typeof AcquireLockInput.$inferInput, limits: Limits): AcquireCommand {
+function toCommand(input: typeof AcquireLockInput.$inferInput, limits: Limits): Omit<AcquireCommand, 'wait'> {
   return {
     kind: 'acquire',
     resource: nameInput('resource', input.resource),

@@ -1,11 +1,13 @@
 import type { Engine } from '../engine/engine.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
+import { queueLengths } from '../store/reads/queue-lengths.js';
 import type { StreamPosition } from './stream-position.js';
 
 /** What the operator allows requests to ask for; shown as `server.limits`. */
 export interface Limits {
   readonly defaultTtlMs: number;
   readonly maxTtlMs: number;
+  readonly maxWaitMs: number;
   readonly retryWindowMs: number;
 }
 
@@ -19,11 +21,16 @@ export interface Services {
   readonly version: string;
 }
 
-/** One operation's view of the services. */
-export interface GraphQLContext extends Services {
+/** What a transport knows of the one who asks. */
+export interface Caller {
   /** null: the transport has no way of its own to resume. */
   readonly position: StreamPosition | null;
+  /** Aborts when nobody waits for the answer any more. Only an operation that may take long asks for it. */
+  readonly gone: () => AbortSignal;
+}
 
+/** One operation's view of the services. */
+export interface GraphQLContext extends Services, Caller {
   /**
    * The store's time in epoch milliseconds: asked for once and then the same for the whole answer, so that no two of its
    * fields disagree on whether a lock has expired.
@@ -35,21 +42,39 @@ export interface GraphQLContext extends Services {
    * of one document, each of which answers as of a moment after it.
    */
   readonly startAnswer: () => void;
+
+  /** How many stand in line for the resource: read together for all that is asked for at one moment. */
+  readonly queueLength: (resource: string) => Promise<number>;
 }
 
 /** A context for one operation: never shared among operations. */
-export function createContext(services: Services, position: StreamPosition | null): GraphQLContext {
+export function createContext(services: Services, { position, gone }: Caller): GraphQLContext {
   const { engine, prisma, limits, version } = services;
   let now: Promise<number> | null = null;
+  let asked: { readonly resources: Set<string>; readonly lengths: Promise<Map<string, number>> } | null = null;
+  const askForLines = () => {
+    const resources = new Set<string>();
+    const lengths = (now ??= engine.now()).then((moment) => {
+      asked = null;
+      return queueLengths(prisma, [...resources], moment);
+    });
+    return { resources, lengths };
+  };
   return {
     engine,
     prisma,
     limits,
     version,
     position,
+    gone,
     now: () => (now ??= engine.now()),
     startAnswer: () => {
       now = null;
+    },
+    queueLength: async (resource) => {
+      asked ??= askForLines();
+      asked.resources.add(resource);
+      return (await asked.lengths).get(resource) ?? 0;
     },
   };
 }

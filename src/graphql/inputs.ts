@@ -1,6 +1,10 @@
+import type { NamedLock } from '../locks/commands.js';
 import { isName, isPrefix, NAME_RULE, PREFIX_RULE } from '../locks/names.js';
 import type { LockSelector } from '../store/lock-store.js';
 import { badUserInput } from './errors.js';
+
+/** So many one call names: more would keep everybody else waiting for its transaction. */
+export const MAX_LOCKS_PER_CALL = 1000;
 
 const MAX_REVISION = 2n ** 63n - 1n;
 
@@ -44,6 +48,45 @@ export function optionalTtlInput(value: number | null | undefined, maxTtlMs: num
   if (value == null) return null;
   if (value < 1 || value > maxTtlMs) throw badUserInput('ttlMs', `ttlMs must be from 1 to ${maxTtlMs} milliseconds`);
   return value;
+}
+
+/** How long to stand in line; null: not at all. */
+export function optionalWaitInput(value: number | null | undefined, maxWaitMs: number): number | null {
+  if (value == null || value === 0) return null;
+  if (value < 0 || value > maxWaitMs) throw badUserInput('waitMs', `waitMs must be from 0 to ${maxWaitMs} milliseconds`);
+  return value;
+}
+
+/** The names, each once and at most so many; for what they are asked of an argument or a field of that name. */
+export function namesInput(argument: string, values: readonly string[]): readonly string[] {
+  atMostPerCall(argument, values);
+  const names = new Set<string>();
+  for (const value of values) {
+    const name = nameInput(argument, value);
+    if (names.has(name)) throw badUserInput(argument, `${argument} must not name ${JSON.stringify(name)} twice`);
+    names.add(name);
+  }
+  return values;
+}
+
+/** The locks, each once and at most so many; null: all that the owner holds. */
+export function namedLocksInput(
+  locks: readonly { readonly resource: string; readonly fencingToken?: bigint | null }[] | null | undefined,
+): readonly NamedLock[] | null {
+  if (locks == null) return null;
+  namesInput(
+    'locks',
+    locks.map(({ resource }) => resource),
+  );
+  return locks.map(({ resource, fencingToken }) => ({
+    resource,
+    fencingToken: optionalRevisionInput('fencingToken', fencingToken),
+  }));
+}
+
+function atMostPerCall(argument: string, values: readonly unknown[]): void {
+  if (values.length >= 1 && values.length <= MAX_LOCKS_PER_CALL) return;
+  throw badUserInput(argument, `${argument} must name 1 to ${MAX_LOCKS_PER_CALL} locks`);
 }
 
 /** Which locks a filter names. */

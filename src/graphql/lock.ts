@@ -39,6 +39,10 @@ const LockObject = builder.prismaObject('DistributedLock', {
         "Milliseconds left by the server's clock at the moment of the answer; never negative. For a display use expiresAt and server.now.",
       resolve: async (lock, _args, context) => remainingMs(lock, await context.now()),
     }),
+    queueLength: t.int({
+      description: 'How many callers stand in line for it, now.',
+      resolve: ({ resource }, _args, { queueLength }) => queueLength(resource),
+    }),
     metadata: t.expose('metadata', {
       type: 'JSON',
       nullable: true,

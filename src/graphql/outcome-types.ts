@@ -1,9 +1,10 @@
-import type { AcquireOutcome, ReleaseOutcome, RenewOutcome } from '../locks/outcomes.js';
+import type { AcquireAllOutcome, AcquireOutcome, ReleaseOutcome, RenewOutcome } from '../locks/outcomes.js';
 
-type Answer = AcquireOutcome | ReleaseOutcome | RenewOutcome;
+type Answer = AcquireOutcome | AcquireAllOutcome | ReleaseOutcome | RenewOutcome;
 
 const TYPE_OF_KIND = {
   acquired: 'LockAcquired',
+  'acquired-all': 'LocksAcquired',
   released: 'LockReleased',
   renewed: 'LockRenewed',
   'not-found': 'NotFound',

@@ -1,5 +1,5 @@
 import type { Lock } from '../locks/lock.js';
-import type { Conflict, Forbidden, NotFound } from '../locks/outcomes.js';
+import type { Conflict, Dependency, Forbidden, NotFound } from '../locks/outcomes.js';
 
 /** The outcomes in which nothing was done. */
 export type Refusal = NotFound | Forbidden | Conflict;
@@ -17,10 +17,12 @@ export function explain(refusal: Refusal): string {
   }
 }
 
-function explainConflict(resource: string, { reason, current }: Conflict): string {
+function explainConflict(resource: string, { reason, current, circle = [] }: Conflict): string {
   switch (reason) {
     case 'HELD_BY_ANOTHER':
-      return `${resource} ${heldBy(current)}: try again when it is released or has expired.`;
+      return current === null
+        ? `${resource} is kept for those who stand in line for it: stand in line with waitMs, or try again later.`
+        : `${resource} ${heldBy(current)}: try again when it is released or has expired, or stand in line with waitMs.`;
     case 'HELD_BY_SELF':
       return `${resource} ${heldBy(current)}, which is you: leave out reacquire: false to take it again under a new token.`;
     case 'EXPIRED':
@@ -29,10 +31,23 @@ function explainConflict(resource: string, { reason, current }: Conflict): strin
       return `${resource} ${heldBy(current)}, under the token ${current?.fencingToken}: the token given is of another acquisition.`;
     case 'REQUEST_SPENT':
       return `This requestId has acquired ${resource} before, and that acquisition has ended: use a new one for a new acquisition.`;
+    case 'WAIT_TIMEOUT':
+      return `${resource} ${current === null ? 'is kept for others in line' : heldBy(current)}: waitMs has passed.`;
+    case 'DEADLOCK':
+      return `To wait for ${resource} would close a circle, in which nobody gets on: ${describeCircle(circle)}.`;
   }
 }
 
 function heldBy(current: Lock | null): string {
   if (current === null) return 'is held';
   return `is held by ${JSON.stringify(current.owner)} until ${new Date(current.expiresAt).toISOString()}`;
+}
+
+function describeCircle(circle: readonly Dependency[]): string {
+  return circle
+    .map(({ owner, resource }, index) => {
+      const next = circle[(index + 1) % circle.length]?.owner;
+      return `${JSON.stringify(owner)} would wait for ${JSON.stringify(resource)}, which ${JSON.stringify(next)} has or gets before`;
+    })
+    .join('; ');
 }

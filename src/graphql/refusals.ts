@@ -41,6 +41,8 @@ const ConflictReasonRef = builder.enumType('ConflictReason', {
     EXPIRED: { description: 'The lock had expired before the renewal came.' },
     STALE_TOKEN: { description: 'The token is not that of the present acquisition.' },
     REQUEST_SPENT: { description: 'The requestId was used before, and what it acquired has ended.' },
+    WAIT_TIMEOUT: { description: 'waitMs passed.' },
+    DEADLOCK: { description: 'Waiting would close a circle; the message names it.' },
   } satisfies Record<ConflictReason, object>,
 });
 
@@ -58,12 +60,17 @@ export const ConflictRef = builder.objectRef<Conflict>('Conflict').implement({
       description: 'The lock that is held under that name at the moment, if any.',
       resolve: ({ current }) => current && toLockRecord(current),
     }),
+    blockedBy: t.field({
+      type: [LockRef],
+      description: 'All the locks that stand in the way.',
+      resolve: ({ current, blockedBy }) => (blockedBy ?? (current === null ? [] : [current])).map(toLockRecord),
+    }),
     retryAfterMs: t.int({
       nullable: true,
       description:
         'A sensible moment to try again, in milliseconds from now (with a little randomness, so that not everybody comes back at once); null where trying again changes nothing.',
       resolve: async ({ reason, current }, _args, context) =>
-        current === null ? null : retryAfterMs(reason, remainingMs(toLockRecord(current), await context.now())),
+        retryAfterMs(reason, current === null ? null : remainingMs(toLockRecord(current), await context.now())),
     }),
   }),
 });

@@ -18,7 +18,7 @@ const ReleaseLockInput = builder.inputType('ReleaseLockInput', {
   }),
 });
 
-const LockReleased = builder.objectRef<Released>('LockReleased').implement({
+export const LockReleasedRef = builder.objectRef<Released>('LockReleased').implement({
   description: 'The lock is free, durably.',
   fields: (t) => ({
     lockId: t.id({ description: 'The id of the lock: the same as `Lock.id`.', resolve: ({ resource }) => lockId(resource) }),
@@ -34,7 +34,7 @@ const LockReleased = builder.objectRef<Released>('LockReleased').implement({
 
 const ReleaseLockResult = builder.unionType('ReleaseLockResult', {
   description: 'The release, or why it was refused; more members may come, so keep a default branch.',
-  types: [LockReleased, NotFoundRef, ForbiddenRef, ConflictRef],
+  types: [LockReleasedRef, NotFoundRef, ForbiddenRef, ConflictRef],
   resolveType: typeOfOutcome,
 });
 

@@ -7,8 +7,11 @@ import './lock-event.js';
 import './lock-events.js';
 import './server-info.js';
 import './acquire-lock.js';
+import './acquire-locks.js';
 import './release-lock.js';
+import './release-locks.js';
 import './renew-lock.js';
+import './renew-locks.js';
 import './lock-changes.js';
 import { SCHEMA_DESCRIPTION } from './schema-description.js';
 

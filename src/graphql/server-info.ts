@@ -2,6 +2,7 @@ import { MAX_NAME_LENGTH } from '../locks/names.js';
 import type { LogHead } from '../store/lock-store.js';
 import { builder } from './builder.js';
 import type { Limits } from './context.js';
+import { MAX_LOCKS_PER_CALL } from './inputs.js';
 import { MAX_JSON_BYTES } from './json-text.js';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './pagination.js';
 
@@ -12,6 +13,11 @@ const LimitsRef = builder.objectRef<Limits>('Limits').implement({
       description: 'How long an acquire that names no ttlMs takes the lock for, in milliseconds.',
     }),
     maxTtlMs: t.exposeInt('maxTtlMs', { description: 'The longest ttlMs, in milliseconds.' }),
+    maxWaitMs: t.exposeInt('maxWaitMs', { description: 'The longest waitMs, in milliseconds.' }),
+    maxLocksPerCall: t.int({
+      description: 'The most locks that one call names.',
+      resolve: () => MAX_LOCKS_PER_CALL,
+    }),
     retryWindowMs: t.exposeInt('retryWindowMs', {
       description: 'How long a request that is repeated gets the answer that was lost, at least, in milliseconds.',
     }),

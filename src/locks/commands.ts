@@ -84,7 +84,6 @@ export interface LeaveCommand {
   readonly ticket: bigint;
   /** Those it stands in line for. */
   readonly resources: readonly string[];
-  readonly owner: string;
 }
 
 export type Command =

@@ -3,6 +3,7 @@ import type { EngineObserver } from '../engine/observer.js';
 
 /** From a command in memory to a slow disk: seconds. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const WAIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const MS_PER_SECOND = 1000;
 
@@ -18,6 +19,8 @@ export class Metrics implements EngineObserver {
   readonly #commitTime = this.#histogram('commit_seconds', 'Time of one transaction', SECONDS);
   readonly #eventLag = this.#histogram('event_lag_seconds', 'Time from the write of an event to the feed', SECONDS);
   readonly #watchers = this.#gauge('watchers', 'Watches that are open');
+  readonly #waiting = this.#gauge('waiting_calls', 'Acquires under way that stand in line where they are not granted at once');
+  readonly #waited = this.#histogram('waited_seconds', 'Time in line, by how it ended', WAIT_SECONDS, ['end']);
   readonly #operations = this.#counter('operations_total', 'GraphQL operations', ['type', 'transport', 'result']);
   readonly #faults = this.#counter('faults_total', 'Faults of the server itself, which callers see by their id alone', []);
   readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
@@ -67,6 +70,10 @@ export class Metrics implements EngineObserver {
 
   watchers: EngineObserver['watchers'] = (count) => this.#watchers.set(count);
 
+  waiting: EngineObserver['waiting'] = (count) => this.#waiting.set(count);
+
+  waited: EngineObserver['waited'] = (end, waitedMs) => this.#waited.observe({ end }, waitedMs / MS_PER_SECOND);
+
   operation(type: string, transport: Transport, result: 'ok' | 'error'): void {
     this.#operations.inc({ type, transport, result });
   }
@@ -91,7 +98,7 @@ export class Metrics implements EngineObserver {
     return new Gauge({ name: `holdfast_${name}`, help, registers: [this.#registry] });
   }
 
-  #histogram(name: string, help: string, buckets: number[]): Histogram {
-    return new Histogram({ name: `holdfast_${name}`, help, buckets, registers: [this.#registry] });
+  #histogram<L extends string = never>(name: string, help: string, buckets: number[], labelNames: readonly L[] = []): Histogram<L> {
+    return new Histogram({ name: `holdfast_${name}`, help, buckets, labelNames, registers: [this.#registry] });
   }
 }

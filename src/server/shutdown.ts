@@ -11,6 +11,8 @@ export interface ShutdownParts {
   readonly http: HttpServer;
   readonly webSockets: WebSocketTransport;
   readonly operations: Operations;
+  /** Whoever stands in line is told to try elsewhere. */
+  readonly stopWaiting: () => Promise<void>;
   /** Closes what the transports stand on. */
   readonly closeServices: () => Promise<void>;
 }
@@ -26,16 +28,16 @@ const FORCED_EXIT_MS = 9_500;
  * Ends the service in the order in which nobody is told something untrue:
  *
  * 1. not ready, no new connections, and new operations are refused as UNAVAILABLE
- * 2. operations under way are answered, and the answers written
+ * 2. operations under way are answered (those that stand in line with UNAVAILABLE), and the answers written
  * 3. streams break off as going away (WebSocket 1001; server-sent events without `complete`), so that clients resume
  *    elsewhere. A watch that simply ended would look complete.
  * 4. the engine and the database are let go
  */
-export async function shutDown({ health, http, webSockets, operations, closeServices }: ShutdownParts): Promise<void> {
+export async function shutDown({ health, http, webSockets, operations, stopWaiting, closeServices }: ShutdownParts): Promise<void> {
   health.shutDown();
   http.stopListening();
   try {
-    await operations.drain(OPERATIONS_MS);
+    await Promise.all([stopWaiting(), operations.drain(OPERATIONS_MS)]);
     await nextTurn();
     await http.drain(ANSWERS_MS);
     await webSockets.close();

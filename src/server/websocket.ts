@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ExecutionArgs } from 'graphql';
-import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer } from 'graphql-ws';
+import { CloseCode, handleProtocols, makeServer, type Context, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -164,11 +164,12 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
   return {
     connectionInitWaitTimeout: INIT_TIMEOUT_MS,
     // Refusals are returned: a throw would close the whole socket with 4500, on which clients give up.
-    onSubscribe({ extra }, _id, { query, operationName, variables }) {
+    onSubscribe(context, id, { query, operationName, variables }) {
+      const { extra } = context;
       if (extra.underWay > LIMITS.operationsPerSocket) {
         return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
       }
-      return operations.prepare({ query, operationName, variables }, 'websocket');
+      return operations.prepare({ query, operationName, variables, gone: () => goneWith(context, id) }, 'websocket');
     },
     // What onSubscribe prepared comes back here.
     execute: (args: ExecutionArgs) => operations.execute(args as PreparedOperation),
@@ -179,4 +180,23 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
       else return new Delivery(result, id, extra);
     },
   };
+}
+
+/** Aborts when the client completes the operation, or its socket closes: then the protocol returns what stands for it. */
+function goneWith(context: Context<Record<string, unknown>, Connection>, id: string): AbortSignal {
+  if (!(id in context.subscriptions)) return AbortSignal.abort();
+  const controller = new AbortController();
+  const end = (): Promise<IteratorReturnResult<undefined>> => {
+    controller.abort();
+    return Promise.resolve({ done: true, value: undefined });
+  };
+  const operation: AsyncGenerator<never, undefined, void> = {
+    next: end,
+    return: end,
+    throw: end,
+    [Symbol.asyncIterator]: () => operation,
+    [Symbol.asyncDispose]: async () => void (await end()),
+  };
+  context.subscriptions[id] = operation;
+  return controller.signal;
 }

@@ -6,6 +6,7 @@ import type { StreamPosition } from '../graphql/stream-position.js';
 import { acceptedTypes, EVENT_STREAM } from './accept.js';
 import { sendEvents } from './event-stream.js';
 import { statusOfRefusal, type MaskError } from './errors.js';
+import { goneWith } from './gone.js';
 import { LIMITS } from './limits.js';
 import { isRefused, type Operations } from './operations.js';
 import { PATHS } from './paths.js';
@@ -61,7 +62,8 @@ async function run(
 ): Promise<ExecutionResult> {
   const { query = '', operationName, variables } = params;
   const position: StreamPosition = { lastEventId: lastEventIdOf(req), revision: null };
-  const operation = operations.prepare({ query, operationName, variables, position }, takesEvents ? 'sse' : 'http');
+  const request = { query, operationName, variables, position, gone: () => goneWith(res) };
+  const operation = operations.prepare(request, takesEvents ? 'sse' : 'http');
   if (isRefused(operation)) return refused(operation);
   if (operation.type === OperationTypeNode.MUTATION && req.method === 'GET') {
     return refusal('A mutation needs a POST', 405, { allow: 'POST' });

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import type { AcquireAllCommand, AcquireCommand, Wait } from '../locks/commands.js';
+import type { LockEvent } from '../locks/events.js';
+import type { OutcomeOf, Queued } from '../locks/outcomes.js';
+import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
+import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
+import { giveBack } from './give-back.js';
+import type { EngineObserver } from './observer.js';
+import { repeat } from './repeat.js';
+import { WaitingCall, type WaitEnd } from './waiting-call.js';
+import type { Writer } from './writer.js';
+
+/** So many signs of life may be lost or late. */
+const SIGNS_PER_LEASE = 5;
+
+/** How long a caller is willing to stand in line. */
+export type WaitRequest = Pick<Wait, 'waitMs' | 'detectDeadlock'>;
+
+type Acquire = AcquireCommand | AcquireAllCommand;
+type Answer<C extends Acquire> = Exclude<OutcomeOf<C>, Queued>;
+
+/** What it needs of the feed. */
+export interface GrantFeed {
+  /** Resolves when everything up to this revision was told. */
+  reach(revision: bigint): Promise<void>;
+}
+
+/**
+ * The calls that stand in line at this instance. Their places are in the database, so that a lock is handed on by whoever frees it,
+ * in the same transaction; that it was is told by the log, from whichever instance.
+ *
+ * A call is known here by its id before its command is submitted, until it is answered:
+ *
+ * - at once, where there is nothing to wait for
+ * - when the log tells of its turn
+ * - when its time is up, its caller is gone, or the server closes: then it leaves the line. Where it has had its turn by then, the
+ *   log tells so up to the revision at which it was not found in line: it is answered with that, or what it got is given back.
+ * - when another call took over its place, or the log does not go on where it stood: then it is not known what became of it
+ *
+ * A turn of a call that is not known here any more is undone at once.
+ */
+export class WaitingCalls {
+  readonly #store: LockStore;
+  readonly #writer: Writer;
+  readonly #feed: GrantFeed;
+  readonly #observer: EngineObserver;
+  readonly #instance = randomBytes(9).toString('base64url');
+  readonly #calls = new Map<string, WaitingCall>();
+  readonly #stopSigns: () => Promise<void>;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #lastId = 0;
+  #isClosing = false;
+
+  constructor(store: LockStore, writer: Writer, feed: GrantFeed, observer: EngineObserver) {
+    this.#store = store;
+    this.#writer = writer;
+    this.#feed = feed;
+    this.#observer = observer;
+    this.#stopSigns = repeat(INSTANCE_LEASE_MS / SIGNS_PER_LEASE, observer, () => this.#giveSign());
+  }
+
+  /**
+   * @param caller aborts when nobody waits for the answer any more
+   * @throws StoreUnavailable
+   */
+  acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
+    if (this.#isClosing) return Promise.reject(shuttingDown());
+    return this.#track(this.#acquire<C>(command, wait, caller));
+  }
+
+  /** Takes an event that was somebody's turn. */
+  granted(event: LockEvent): void {
+    const { waiterId } = event;
+    if (waiterId?.startsWith(`${this.#instance}.`) !== true) return;
+    const call = this.#calls.get(waiterId);
+    if (call === undefined) this.#giveBack([event]);
+    else call.grant(event);
+  }
+
+  /** The log does not go on where it was: a turn may have been missed. */
+  lost(): void {
+    for (const call of this.#calls.values()) call.fail(new StoreUnavailable('The history of the database changed', null));
+  }
+
+  /** Nobody waits any longer: who stands in line leaves it, and is told to try elsewhere. Resolves when that is done. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const call of this.#calls.values()) call.stop('closing');
+    await Promise.all([...this.#underWay, this.#stopSigns()]);
+  }
+
+  async #acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
+    const id = `${this.#instance}.${++this.#lastId}`;
+    const submitted = { ...command, wait: { id, instance: this.#instance, ...wait } } as C;
+    const call = new WaitingCall(submitted);
+    this.#calls.set(id, call);
+    this.#observer.waiting(this.#calls.size);
+    try {
+      const outcome = await this.#writer.submit(submitted);
+      if (outcome.kind !== 'queued') return outcome as Answer<C>;
+      if (outcome.replaced !== null) this.#calls.get(outcome.replaced)?.fail(takenOver());
+      return (await this.#standInLine(call, outcome, caller)) as Answer<C>;
+    } finally {
+      this.#calls.delete(id);
+      this.#observer.waiting(this.#calls.size);
+    }
+  }
+
+  async #standInLine(call: WaitingCall, { ticket }: Queued, caller: AbortSignal): Promise<unknown> {
+    const startedAt = performance.now();
+    if (this.#isClosing) call.stop('closing');
+    const end = await call.wait(caller);
+    this.#observer.waited(end, performance.now() - startedAt);
+    if (end === 'granted' && !caller.aborted) return call.outcome();
+    if (end !== 'granted') {
+      const left = await this.#writer.submit(call.leave(ticket));
+      if (left.kind === 'not-in-line') await this.#feed.reach(left.revision);
+      if (call.isGranted && end !== 'gone' && !caller.aborted) return call.outcome();
+      if (left.kind === 'left' && end === 'timeout') return call.timedOut(left);
+    }
+    this.#giveBack(call.grants);
+    throw failureOf(end);
+  }
+
+  #giveBack(grants: readonly LockEvent[]): void {
+    for (const grant of grants) void this.#track(giveBack(grant, this.#writer, this.#observer, () => this.#isClosing));
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    const settled: Promise<unknown> = work.then(
+      () => this.#underWay.delete(settled),
+      () => this.#underWay.delete(settled),
+    );
+    this.#underWay.add(settled);
+    return work;
+  }
+
+  async #giveSign(): Promise<boolean> {
+    if (this.#calls.size > 0) await this.#store.keepAlive(this.#instance, (await this.#store.now()) + INSTANCE_LEASE_MS);
+    return false;
+  }
+}
+
+function shuttingDown(): StoreUnavailable {
+  return new StoreUnavailable('The server is shutting down', false);
+}
+
+function takenOver(): StoreUnavailable {
+  return new StoreUnavailable('Another call took over the place in line', null);
+}
+
+function failureOf(end: WaitEnd): StoreUnavailable {
+  if (end === 'closing') return shuttingDown();
+  return end === 'timeout' ? takenOver() : new StoreUnavailable('The caller is gone', false);
+}
