@@ -4,6 +4,7 @@ import type { OutcomeOf, Queued, Released, ReleasedAll, RenewedAll } from '../lo
 import type { LockStore, LogHead, RetentionPolicy } from '../store/lock-store.js';
 import { Feed } from './feed.js';
 import type { EngineObserver } from './observer.js';
+import { Hold, type HoldEngine, type HoldRequest, type HoldUpdate } from './hold.js';
 import { ownedLocks, type HeldLocks } from './owned-locks.js';
 import { repeat } from './repeat.js';
 import { startSweeper } from './sweeper.js';
@@ -26,6 +27,7 @@ export class Engine {
   readonly #writer: Writer;
   readonly #feed: Feed;
   readonly #waiting: WaitingCalls;
+  readonly #holds = new Set<Hold>();
   readonly #stopSweeper: () => Promise<void>;
   readonly #stopPruning: () => Promise<void>;
   #waitingStopped: Promise<void> | null = null;
@@ -110,6 +112,17 @@ export class Engine {
   }
 
   /**
+   * Holds a lock for as long as the updates are listened to.
+   *
+   * @param hasCompleted asked when they are returned: true: the listener is done, and the lock is released; false: it was cut off
+   */
+  hold(request: HoldRequest, hasCompleted: () => boolean): AsyncIterableIterator<HoldUpdate> {
+    const hold: Hold = new Hold(this.#forHolds(), request, hasCompleted, () => this.#holds.delete(hold));
+    this.#holds.add(hold);
+    return hold;
+  }
+
+  /**
    * Watches from the moment of this call: no change after it is missed, however late the first item is taken. `return`
    * ends the watch and frees all it held.
    */
@@ -136,8 +149,9 @@ export class Engine {
     await this.#writer.check();
   }
 
-  /** Whoever stands in line leaves it, and is told to try elsewhere. To be called before {@link close}; more does no harm. */
+  /** Whoever stands in line leaves it, and is told to try elsewhere; whoever holds by its updates is told to come back elsewhere. To be called before {@link close}; more does no harm. */
   stopWaiting(): Promise<void> {
+    for (const hold of this.#holds) hold.shutDown();
     return (this.#waitingStopped ??= this.#waiting.close());
   }
 
@@ -152,5 +166,15 @@ export class Engine {
     await Promise.all([this.#stopSweeper(), this.#stopPruning(), this.#writer.close()]);
     await this.#feed.close();
     await this.#store.close();
+  }
+
+  #forHolds(): HoldEngine {
+    return {
+      acquire: (command, wait, caller) => this.acquire<AcquireCommand>(command, wait, caller),
+      submit: (command) => this.submit(command),
+      watch: (request) => this.watch(request),
+      now: () => this.now(),
+      giveBack: (lock) => this.#waiting.giveBack(lock),
+    };
   }
 }

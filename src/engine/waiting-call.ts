@@ -10,24 +10,28 @@ export type WaitEnd = 'granted' | 'timeout' | 'gone' | 'closing';
 /** One call that may come to stand in line, and what the log has told of it. */
 export class WaitingCall {
   readonly #command: AcquireCommand | AcquireAllCommand;
-  readonly #resources: readonly string[];
+  readonly resources: readonly string[];
   readonly grants: LockEvent[] = [];
   #end: WaitEnd | Error | null = null;
   #settle: (() => void) | null = null;
 
   constructor(command: AcquireCommand | AcquireAllCommand) {
     this.#command = command;
-    this.#resources = resourcesOf(command);
+    this.resources = resourcesOf(command);
   }
 
   /** All that it waits for comes in one transaction, but one event after the other. */
   get isGranted(): boolean {
-    return this.grants.length === this.#resources.length;
+    return this.grants.length === this.resources.length;
   }
 
   grant(event: LockEvent): void {
     this.grants.push(event);
     if (this.isGranted) this.stop('granted');
+  }
+
+  get id(): string {
+    return this.#command.wait?.id ?? '';
   }
 
   /** Only the first reason counts. */
@@ -49,7 +53,8 @@ export class WaitingCall {
   async wait(caller: AbortSignal): Promise<WaitEnd> {
     if (caller.aborted) this.stop('gone');
     const onAbort = () => this.stop('gone');
-    const timer = setTimeout(() => this.stop('timeout'), this.#command.wait?.waitMs ?? 0);
+    const waitMs = this.#command.wait?.waitMs ?? null;
+    const timer = waitMs === null ? undefined : setTimeout(() => this.stop('timeout'), waitMs);
     caller.addEventListener('abort', onAbort);
     try {
       if (this.#end === null) await new Promise<void>((resolve) => (this.#settle = resolve));
@@ -63,13 +68,12 @@ export class WaitingCall {
   }
 
   leave(ticket: bigint): LeaveCommand {
-    const waiterId = this.#command.wait?.id ?? '';
-    return { kind: 'leave', waiterId, ticket, resources: this.#resources };
+    return { kind: 'leave', waiterId: this.id, ticket, resources: this.resources };
   }
 
   /** To be asked for when it is granted. */
   outcome(): Acquired | AcquiredAll {
-    const locks = this.#resources.map((resource) => {
+    const locks = this.resources.map((resource) => {
       const event = this.grants.find((grant) => grant.resource === resource) as LockEvent;
       return lockOf(event, this.#command.ttlMs);
     });
@@ -81,7 +85,7 @@ export class WaitingCall {
 
   timedOut({ blockedBy }: Left): Conflict {
     const current = blockedBy[0] ?? null;
-    const resource = current?.resource ?? this.#resources[0] ?? '';
+    const resource = current?.resource ?? this.resources[0] ?? '';
     const conflict: Conflict = { kind: 'conflict', reason: 'WAIT_TIMEOUT', resource, current };
     return this.#command.kind === 'acquire' ? conflict : { ...conflict, blockedBy };
   }

@@ -4,8 +4,9 @@ import type { LockEvent } from '../locks/events.js';
 import type { OutcomeOf, Queued } from '../locks/outcomes.js';
 import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
 import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
-import { giveBack } from './give-back.js';
+import { giveBack, type GivenLock } from './give-back.js';
 import type { EngineObserver } from './observer.js';
+import { Positions } from './positions.js';
 import { repeat } from './repeat.js';
 import { WaitingCall, type WaitEnd } from './waiting-call.js';
 import type { Writer } from './writer.js';
@@ -14,7 +15,10 @@ import type { Writer } from './writer.js';
 const SIGNS_PER_LEASE = 5;
 
 /** How long a caller is willing to stand in line. */
-export type WaitRequest = Pick<Wait, 'waitMs' | 'detectDeadlock'>;
+export interface WaitRequest extends Pick<Wait, 'waitMs' | 'detectDeadlock'> {
+  /** Told of its place in line (1 is next) whenever that has changed, at most once a second, and of the moment at which its time is up. */
+  readonly tell?: (position: number, deadline: number | null) => void;
+}
 
 type Acquire = AcquireCommand | AcquireAllCommand;
 type Answer<C extends Acquire> = Exclude<OutcomeOf<C>, Queued>;
@@ -46,6 +50,7 @@ export class WaitingCalls {
   readonly #observer: EngineObserver;
   readonly #instance = randomBytes(9).toString('base64url');
   readonly #calls = new Map<string, WaitingCall>();
+  readonly #positions: Positions;
   readonly #stopSigns: () => Promise<void>;
   readonly #underWay = new Set<Promise<unknown>>();
   #lastId = 0;
@@ -56,6 +61,7 @@ export class WaitingCalls {
     this.#writer = writer;
     this.#feed = feed;
     this.#observer = observer;
+    this.#positions = new Positions(store, this.#instance, observer);
     this.#stopSigns = repeat(INSTANCE_LEASE_MS / SIGNS_PER_LEASE, observer, () => this.#giveSign());
   }
 
@@ -73,7 +79,7 @@ export class WaitingCalls {
     const { waiterId } = event;
     if (waiterId?.startsWith(`${this.#instance}.`) !== true) return;
     const call = this.#calls.get(waiterId);
-    if (call === undefined) this.#giveBack([event]);
+    if (call === undefined) void this.giveBack(event);
     else call.grant(event);
   }
 
@@ -86,12 +92,13 @@ export class WaitingCalls {
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const call of this.#calls.values()) call.stop('closing');
-    await Promise.all([...this.#underWay, this.#stopSigns()]);
+    await Promise.all([...this.#underWay, this.#stopSigns(), this.#positions.close()]);
   }
 
   async #acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
     const id = `${this.#instance}.${++this.#lastId}`;
-    const submitted = { ...command, wait: { id, instance: this.#instance, ...wait } } as C;
+    const { waitMs, detectDeadlock, tell } = wait;
+    const submitted = { ...command, wait: { id, instance: this.#instance, waitMs, detectDeadlock } } as C;
     const call = new WaitingCall(submitted);
     this.#calls.set(id, call);
     this.#observer.waiting(this.#calls.size);
@@ -99,9 +106,11 @@ export class WaitingCalls {
       const outcome = await this.#writer.submit(submitted);
       if (outcome.kind !== 'queued') return outcome as Answer<C>;
       if (outcome.replaced !== null) this.#calls.get(outcome.replaced)?.fail(takenOver());
+      if (tell !== undefined) this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : outcome.deadline));
       return (await this.#standInLine(call, outcome, caller)) as Answer<C>;
     } finally {
       this.#calls.delete(id);
+      this.#positions.leave(call);
       this.#observer.waiting(this.#calls.size);
     }
   }
@@ -118,12 +127,13 @@ export class WaitingCalls {
       if (call.isGranted && end !== 'gone' && !caller.aborted) return call.outcome();
       if (left.kind === 'left' && end === 'timeout') return call.timedOut(left);
     }
-    this.#giveBack(call.grants);
+    for (const grant of call.grants) void this.giveBack(grant);
     throw failureOf(end);
   }
 
-  #giveBack(grants: readonly LockEvent[]): void {
-    for (const grant of grants) void this.#track(giveBack(grant, this.#writer, this.#observer, () => this.#isClosing));
+  /** Releases what nobody wants any more; while the database does not answer, it tries again. Never throws. */
+  async giveBack(lock: GivenLock): Promise<void> {
+    await this.#track(giveBack(lock, this.#writer, this.#observer, () => this.#isClosing));
   }
 
   #track<T>(work: Promise<T>): Promise<T> {

@@ -39,7 +39,7 @@ const AcquireLockInput = builder.inputType('AcquireLockInput', {
   }),
 });
 
-const LockAcquired = builder.objectRef<Acquired>('LockAcquired').implement({
+export const LockAcquiredRef = builder.objectRef<Acquired>('LockAcquired').implement({
   description: 'The lock is held by the caller, durably, until it expires or is released.',
   fields: (t) => ({
     lock: t.field({ type: LockRef, description: 'The lock as it is held now.', resolve: ({ lock }) => toLockRecord(lock) }),
@@ -51,7 +51,7 @@ const LockAcquired = builder.objectRef<Acquired>('LockAcquired').implement({
 
 const AcquireLockResult = builder.unionType('AcquireLockResult', {
   description: 'The lock, or why it was refused; more members may come, so keep a default branch.',
-  types: [LockAcquired, ConflictRef],
+  types: [LockAcquiredRef, ConflictRef],
   resolveType: typeOfOutcome,
 });
 

@@ -27,6 +27,8 @@ export interface Caller {
   readonly position: StreamPosition | null;
   /** Aborts when nobody waits for the answer any more. Only an operation that may take long asks for it. */
   readonly gone: () => AbortSignal;
+  /** Of a stream that is returned: whether the one who asked said that it is done; else it may have been cut off. */
+  readonly hasCompleted: () => boolean;
 }
 
 /** One operation's view of the services. */
@@ -48,7 +50,7 @@ export interface GraphQLContext extends Services, Caller {
 }
 
 /** A context for one operation: never shared among operations. */
-export function createContext(services: Services, { position, gone }: Caller): GraphQLContext {
+export function createContext(services: Services, { position, gone, hasCompleted }: Caller): GraphQLContext {
   const { engine, prisma, limits, version } = services;
   let now: Promise<number> | null = null;
   let asked: { readonly resources: Set<string>; readonly lengths: Promise<Map<string, number>> } | null = null;
@@ -67,6 +69,7 @@ export function createContext(services: Services, { position, gone }: Caller): G
     version,
     position,
     gone,
+    hasCompleted,
     now: () => (now ??= engine.now()),
     startAnswer: () => {
       now = null;

@@ -47,7 +47,7 @@ function describeCircle(circle: readonly Dependency[]): string {
   return circle
     .map(({ owner, resource }, index) => {
       const next = circle[(index + 1) % circle.length]?.owner;
-      return `${JSON.stringify(owner)} would wait for ${JSON.stringify(resource)}, which ${JSON.stringify(next)} has or gets before`;
+      return `${JSON.stringify(owner)} would wait for ${JSON.stringify(resource)}, which ${JSON.stringify(next)} holds or gets first`;
     })
     .join('; ');
 }

@@ -19,7 +19,7 @@ const RenewLockInput = builder.inputType('RenewLockInput', {
   }),
 });
 
-const LockRenewed = builder.objectRef<Renewed>('LockRenewed').implement({
+export const LockRenewedRef = builder.objectRef<Renewed>('LockRenewed').implement({
   description: 'The lock is held on, under the same fencing token.',
   fields: (t) => ({
     lock: t.field({ type: LockRef, description: 'The lock as it is held now.', resolve: ({ lock }) => toLockRecord(lock) }),
@@ -28,7 +28,7 @@ const LockRenewed = builder.objectRef<Renewed>('LockRenewed').implement({
 
 const RenewLockResult = builder.unionType('RenewLockResult', {
   description: 'The renewed lock, or why it was refused; more members may come, so keep a default branch.',
-  types: [LockRenewed, NotFoundRef, ConflictRef],
+  types: [LockRenewedRef, NotFoundRef, ConflictRef],
   resolveType: typeOfOutcome,
 });
 

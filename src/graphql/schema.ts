@@ -13,6 +13,7 @@ import './release-locks.js';
 import './renew-lock.js';
 import './renew-locks.js';
 import './lock-changes.js';
+import './hold-lock.js';
 import { SCHEMA_DESCRIPTION } from './schema-description.js';
 
 builder.queryType({ description: 'Reads: as of one moment of the one clock, an expired lock reads as absent.' });

@@ -25,7 +25,8 @@ export interface Wait {
   /** See {@link Waiter}: the same for a command that is repeated. */
   readonly id: string;
   readonly instance: string;
-  readonly waitMs: number;
+  /** null: for as long as it takes. */
+  readonly waitMs: number | null;
   /** Refuse where waiting would close a circle of owners that wait for each other. */
   readonly detectDeadlock: boolean;
 }

@@ -15,7 +15,7 @@ import { Lines, NotRead } from './lines.js';
 import { heldLock, isHeld, type Lock } from './lock.js';
 import type * as outcomes from './outcomes.js';
 import type { RetryMemory } from './retries.js';
-import type { Waiter } from './waiter.js';
+import { NEVER, type Waiter } from './waiter.js';
 
 /** Decides commands one after the other, and keeps what they make of rows and lines. */
 export class GroupDecider {
@@ -170,7 +170,7 @@ export class GroupDecider {
         return held?.owner === owner ? [held.fencingToken] : [];
       }),
       joinedAt: this.#now,
-      deadline: this.#now + wait.waitMs,
+      deadline: wait.waitMs === null ? NEVER : this.#now + wait.waitMs,
     };
     this.#lines.join(waiter);
     return queued(waiter, replaced);

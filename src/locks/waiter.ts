@@ -1,3 +1,6 @@
+/** When the wait of one ends that waits for as long as it takes: the last moment that a date can have. */
+export const NEVER = 8_640_000_000_000_000;
+
 /** A call that stands in line for one resource, or for several at once. It holds nothing while it waits. */
 export interface Waiter {
   /** The order of arrival: whoever has a lower one is ahead, in every line. */

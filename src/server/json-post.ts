@@ -5,7 +5,7 @@ import { badUserInput } from '../graphql/errors.js';
 import { acceptedTypes, EVENT_STREAM, JSON_TYPE, RESPONSE_TYPE, type MediaType } from './accept.js';
 import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
 import { LIMITS } from './limits.js';
-import { goneWith } from './gone.js';
+import { httpCaller } from './http-caller.js';
 import { isRefused, type OperationRequest, type Operations } from './operations.js';
 
 /** A request whose body was read. It is where Yoga looks for one. */
@@ -43,7 +43,7 @@ export async function answerJsonPost(request: ReadRequest, response: ServerRespo
     send(response, 400, mediaType, { errors: [badUserInput(null, params)] });
     return true;
   }
-  const operation = operations.prepare({ ...params, gone: () => goneWith(response) }, 'http');
+  const operation = operations.prepare({ ...params, caller: httpCaller(response, null) }, 'http');
   if (isRefused(operation)) {
     refuse(response, mediaType, { errors: operation });
     return true;
@@ -93,7 +93,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
 }
 
 /** The parameters, or what is wrong with them. */
-function readParams(body: Buffer): Omit<OperationRequest, 'gone'> | string {
+function readParams(body: Buffer): Omit<OperationRequest, 'caller'> | string {
   let params: unknown;
   try {
     params = JSON.parse(body.toString());

@@ -10,7 +10,6 @@ import {
 } from 'graphql';
 import { ErrorCode } from '../graphql/errors.js';
 import type { Caller } from '../graphql/context.js';
-import type { StreamPosition } from '../graphql/stream-position.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
@@ -23,10 +22,7 @@ export interface OperationRequest {
   readonly query: string;
   readonly operationName?: string | null | undefined;
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
-  /** Of a transport with a way of its own to resume; left out: it has none. */
-  readonly position?: StreamPosition;
-  /** Aborts when nobody waits for the answer any more. */
-  readonly gone: () => AbortSignal;
+  readonly caller: Caller;
 }
 
 /** An operation that passed every check of its text, ready to run once. */
@@ -146,7 +142,7 @@ export class Operations {
       document,
       operationName: request.operationName,
       variableValues: request.variables,
-      contextValue: createContext({ position: request.position ?? null, gone: request.gone }),
+      contextValue: createContext(request.caller),
       rootValue: undefined,
     };
   }

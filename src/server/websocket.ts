@@ -169,7 +169,8 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
       if (extra.underWay > LIMITS.operationsPerSocket) {
         return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
       }
-      return operations.prepare({ query, operationName, variables, gone: () => goneWith(context, id) }, 'websocket');
+      const caller = { position: null, gone: () => goneWith(context, id), hasCompleted: () => !extra.closed };
+      return operations.prepare({ query, operationName, variables, caller }, 'websocket');
     },
     // What onSubscribe prepared comes back here.
     execute: (args: ExecutionArgs) => operations.execute(args as PreparedOperation),

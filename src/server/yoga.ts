@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql';
+import { GraphQLError, OperationTypeNode, visit, type ExecutionResult } from 'graphql';
 import { createYoga, type GraphQLHTTPExtensions, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import { badUserInput } from '../graphql/errors.js';
+import { HOLDING_FIELD } from '../graphql/hold-lock.js';
 import type { StreamPosition } from '../graphql/stream-position.js';
 import { acceptedTypes, EVENT_STREAM } from './accept.js';
 import { sendEvents } from './event-stream.js';
 import { statusOfRefusal, type MaskError } from './errors.js';
-import { goneWith } from './gone.js';
+import { httpCaller } from './http-caller.js';
 import { LIMITS } from './limits.js';
-import { isRefused, type Operations } from './operations.js';
+import { isRefused, type Operations, type PreparedOperation } from './operations.js';
 import { PATHS } from './paths.js';
 import type { ResultStream } from './results.js';
 
@@ -62,11 +63,11 @@ async function run(
 ): Promise<ExecutionResult> {
   const { query = '', operationName, variables } = params;
   const position: StreamPosition = { lastEventId: lastEventIdOf(req), revision: null };
-  const request = { query, operationName, variables, position, gone: () => goneWith(res) };
+  const request = { query, operationName, variables, caller: httpCaller(res, position) };
   const operation = operations.prepare(request, takesEvents ? 'sse' : 'http');
   if (isRefused(operation)) return refused(operation);
-  if (operation.type === OperationTypeNode.MUTATION && req.method === 'GET') {
-    return refusal('A mutation needs a POST', 405, { allow: 'POST' });
+  if (req.method === 'GET' && changesLocks(operation)) {
+    return refusal('What changes a lock needs a POST', 405, { allow: 'POST' });
   }
   if (operation.type !== OperationTypeNode.SUBSCRIPTION) {
     const result = await operations.execute(operation);
@@ -85,6 +86,14 @@ async function run(
   await sendEvents(res, endWithError(stream), position);
   // The response has ended, or its peer is gone: Yoga writes nothing to it.
   return {};
+}
+
+/** Mutations do, and the subscription that holds a lock. */
+function changesLocks({ type, document }: PreparedOperation): boolean {
+  if (type === OperationTypeNode.MUTATION) return true;
+  let holds = false;
+  visit(document, { Field: ({ name }) => void (holds ||= name.value === HOLDING_FIELD) });
+  return type === OperationTypeNode.SUBSCRIPTION && holds;
 }
 
 function lastEventIdOf({ headers }: IncomingMessage): string | null {

@@ -67,6 +67,9 @@ export interface LockStore {
   /** Until then, whoever waits on this instance can have its turn: without a sign of life it would be passed over. */
   keepAlive(instance: string, until: number): Promise<void>;
 
+  /** The places in these lines (1 is next) of those who wait on the instance, by their ids. */
+  positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>>;
+
   /** The resources that are free although somebody stands in line whose turn it may be; at most `limit`. */
   idleLines(limit: number): Promise<readonly string[]>;
 

@@ -105,6 +105,18 @@ export class ReadConnection {
     return reading(() => (this.#waiting.get() === 0n ? [] : this.#idle.all({ now, limit })));
   }
 
+  positions(now: number, instance: string, resources: readonly string[]): Map<string, number> {
+    const statement = this.#prepare<{ waiter_id: string; position: bigint }>(
+      `SELECT waiter_id, position FROM (
+         SELECT waiter_id, instance, row_number() OVER (PARTITION BY resource ORDER BY ticket) AS position FROM lock_waiters
+          WHERE resource IN (SELECT value FROM json_each(@resources)) AND deadline > @now
+            AND instance IN (SELECT id FROM lock_instances WHERE alive_until > @now))
+       WHERE instance = @instance`,
+    );
+    const rows = reading(() => statement.all({ now, instance, resources: JSON.stringify(resources) }));
+    return new Map(rows.map(({ waiter_id: waiterId, position }) => [waiterId, Number(position)]));
+  }
+
   countHeld(now: number): number {
     return Number(reading(() => this.#held.get(now)));
   }

@@ -94,6 +94,11 @@ export class SqliteStore implements LockStore {
     return this.#reader.idleLines(this.#now(), limit);
   }
 
+  async positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    await nextTurn();
+    return this.#reader.positions(this.#now(), instance, resources);
+  }
+
   async keepAlive(instance: string, until: number): Promise<void> {
     await this.#writer.request({ kind: 'keep-alive', instance, until });
   }
