@@ -1,3 +1,4 @@
+import type { CallerPresence } from '../engine/caller-presence.js';
 import type { Engine } from '../engine/engine.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
 import { queueLengths } from '../store/reads/queue-lengths.js';
@@ -26,7 +27,7 @@ export interface Caller {
   /** null: the transport has no way of its own to resume. */
   readonly position: StreamPosition | null;
   /** Aborts when nobody waits for the answer any more. Only an operation that may take long asks for it. */
-  readonly gone: () => AbortSignal;
+  readonly gone: () => CallerPresence;
   /** Of a stream that is returned: whether the one who asked said that it is done; else it may have been cut off. */
   readonly hasCompleted: () => boolean;
 }

@@ -5,10 +5,12 @@ import { CloseCode, handleProtocols, makeServer, type Context, type Server as Pr
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import type { CallerPresence } from '../engine/caller-presence.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { limitExceeded } from './errors.js';
 import { LIMITS } from './limits.js';
 import type { Operations, PreparedOperation } from './operations.js';
+import { OperationPresence } from './operation-presence.js';
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import { Socket } from './socket.js';
@@ -169,7 +171,7 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
       if (extra.underWay > LIMITS.operationsPerSocket) {
         return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
       }
-      const caller = { position: null, gone: () => goneWith(context, id), hasCompleted: () => !extra.closed };
+      const caller = { position: null, gone: () => presenceOf(context.subscriptions, id), hasCompleted: () => !extra.closed };
       return operations.prepare({ query, operationName, variables, caller }, 'websocket');
     },
     // What onSubscribe prepared comes back here.
@@ -184,20 +186,7 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
 }
 
 /** Aborts when the client completes the operation, or its socket closes: then the protocol returns what stands for it. */
-function goneWith(context: Context<Record<string, unknown>, Connection>, id: string): AbortSignal {
-  if (!(id in context.subscriptions)) return AbortSignal.abort();
-  const controller = new AbortController();
-  const end = (): Promise<IteratorReturnResult<undefined>> => {
-    controller.abort();
-    return Promise.resolve({ done: true, value: undefined });
-  };
-  const operation: AsyncGenerator<never, undefined, void> = {
-    next: end,
-    return: end,
-    throw: end,
-    [Symbol.asyncIterator]: () => operation,
-    [Symbol.asyncDispose]: async () => void (await end()),
-  };
-  context.subscriptions[id] = operation;
-  return controller.signal;
+function presenceOf(operations: Context['subscriptions'], id: string): CallerPresence {
+  if (!(id in operations)) return AbortSignal.abort();
+  return (operations[id] = new OperationPresence());
 }
