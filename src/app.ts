@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { isLoopback, type Config } from './config.js';
 import { Engine } from './engine/engine.js';
-import { createContext, type Services } from './graphql/context.js';
+import { GraphQLContext, type Services } from './graphql/context.js';
 import { schema } from './graphql/schema.js';
 import { createFailureLog } from './observability/failure-log.js';
 import { createLogger, type Logger } from './observability/logger.js';
@@ -79,7 +79,7 @@ function createTransports(config: Config, services: Services, metrics: Metrics, 
   const { introspection, allowedOrigins, host } = config;
   const operations = new Operations({
     schema,
-    createContext: (caller) => createContext(services, caller),
+    createContext: (caller) => new GraphQLContext(services, caller),
     introspection,
     maskError,
     metrics,
