@@ -5,7 +5,7 @@ import { isSoak, timeLimit } from '../../support/rounds.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
-import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
+import { acquisitionsOf, ASKING, openQuietStore, openStoreBehindProxy } from './store.js';
 import { expectUnknownWhereForgotten, expectUnknownWhereOutOfReach, FOUND_OUT_MS } from './unheard.js';
 
 /** Long enough for all that was sent to be where it can get. */
@@ -16,16 +16,15 @@ const CUT_PAUSE_MS = 100;
 
 const CUTTING_MS = isSoak ? 300_000 : 3_000;
 
-const FIRST_MESSAGE = firstMessageBytes('job');
+const GROUP = [acquire('job', 'A'), ASKING];
 
 /** A group of two messages that is decided, and whose second message, which stores and commits it, has not left yet. */
 async function decideGroup() {
   const { store, proxy, databaseUrl } = await openStoreBehindProxy();
   const observer = await openQuietStore(databaseUrl);
   await answerTo(store, acquire('before', 'A'));
-  await makeAskFirst(store, observer);
-  proxy.stall({ direction: 'toServer', afterBytes: FIRST_MESSAGE });
-  const answer = answerTo(store, acquire('job', 'A'));
+  proxy.stall({ direction: 'toServer', afterBytes: firstMessageBytes(...GROUP) });
+  const answer = answerTo(store, ...GROUP);
   await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
   await sleep(QUIET_MS);
   return { store, proxy, observer, databaseUrl, answer };
