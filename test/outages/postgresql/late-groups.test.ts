@@ -101,7 +101,7 @@ describe.each(Object.entries(GROUPS))('a group whose message comes late: %s', (_
   test('stores nothing a second time once it was found, also where others stored something in between', async () => {
     const { url, held, store, find } = await openDatabase();
     const group = await decide(url, commands, [held]);
-    expect(await store(await decide(url, [acquire('before', 'B')]))).toBe(true);
+    expect(await store(await decide(url, [acquire('before', 'B')], [], group.now))).toBe(true);
     expect(await store(group)).toBe(true);
     expect(await store(await decide(url, [acquire('after', 'B')]))).toBe(true);
     expect(await find(group)).toBe(3n);
