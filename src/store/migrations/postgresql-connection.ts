@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, Transaction } from '@prisma/driver-adapter-utils';
 import { checkServer } from '../postgresql/check-server.js';
-import { connectionConfig, setUpSession } from '../postgresql/connections.js';
+import { openPool } from '../postgresql/connections.js';
 import { failedWith, readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
 
 /** The key of the advisory lock that Prisma's engine takes for migrations: so its CLI and this keep each other out. */
@@ -9,13 +9,18 @@ const MIGRATION_LOCK = 72707369;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
+/** A migration takes as long as it takes. */
+const NO_TIMEOUT = 0;
+
 /** How long a starting instance waits for another one's migrations. */
 const LOCK_WAIT_MS = 60_000;
 
 export async function openPostgresqlConnection(databaseUrl: string): Promise<MigrationConnection> {
-  await checkServer(databaseUrl);
-  const adapter = await new PrismaPg({ ...connectionConfig(databaseUrl), max: 1, onConnect: setUpSession }).connect();
+  const pool = openPool(databaseUrl, 1, NO_TIMEOUT);
+  // The adapter tells less than the driver of what went wrong.
+  const adapter = await new PrismaPg(pool, { disposeExternalPool: true }).connect();
   try {
+    await checkServer(pool, databaseUrl);
     return connectionInTransaction(adapter, await adapter.startTransaction());
   } catch (error) {
     await adapter.dispose();
