@@ -1,7 +1,15 @@
-import { describe, expect, test } from 'vitest';
-import { createPostgresqlDatabase, startPostgresqlServer } from '../../support/postgresql.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPostgresqlDatabase } from '../../support/postgresql.js';
+import { PostgresqlServerProcess } from '../../support/postgresql/server-process.js';
 import { failToStart } from '../../support/server-process.js';
 import { runSql } from '../../support/sql.js';
+
+/** Of another server it is not known whether it asks for a password. */
+let server: PostgresqlServerProcess;
+beforeAll(async () => {
+  server = await PostgresqlServerProcess.create();
+});
+afterAll(() => server.remove());
 
 describe('a start on a PostgreSQL database that can not be used', () => {
   test.each([
@@ -25,8 +33,7 @@ describe('a start on a PostgreSQL database that can not be used', () => {
     ['the password is wrong', { password: 'not-the-one' }, /can't be opened: .*password authentication failed.*\n$/],
     ['there is no such database', { pathname: '/nothing' }, /can't be opened: .*"?nothing"?.*\n$/],
   ])('because %s says so in one line without the password, and exits with 1', async (_, change, line) => {
-    // Of another server it is not known whether it asks for a password.
-    const url = Object.assign(new URL((await startPostgresqlServer()).url), change);
+    const url = Object.assign(new URL(server.url), change);
     const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: url.href });
     expect(text.split('\n')).toHaveLength(2);
     expect(text).toMatch(line);
@@ -35,7 +42,6 @@ describe('a start on a PostgreSQL database that can not be used', () => {
   });
 
   test('because its account may not create tables says in one line which right it needs', async () => {
-    const server = await startPostgresqlServer();
     await runSql(server.url, "CREATE ROLE guest LOGIN PASSWORD 'guest'");
     const url = Object.assign(new URL(server.url), { username: 'guest', password: 'guest' });
     const { code, text } = await failToStart({ PORT: '0', DATABASE_URL: url.href });
