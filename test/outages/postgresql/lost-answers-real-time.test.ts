@@ -81,20 +81,21 @@ describe('a group of two messages whose connection breaks', () => {
 
 test(
   'groups whose connections are cut at any moment are each stored once or not at all, as they were told',
-  { timeout: timeLimit(20_000) },
+  { timeout: timeLimit(60_000) },
   async () => {
     const { store, proxy, databaseUrl } = await openStoreBehindProxy();
     const observer = await openQuietStore(databaseUrl);
     const endsAt = performance.now() + CUTTING_MS;
     const told = new Map<string, string>();
+    const isEnough = () => performance.now() >= endsAt && [...told.values()].filter((answer) => answer === 'acquired').length > 20;
     const work = async (worker: number): Promise<void> => {
-      for (let n = 0; performance.now() < endsAt; n++) {
+      for (let n = 0; !isEnough(); n++) {
         const resource = `${worker}:${n}`;
         told.set(`${resource} A`, (await answerTo(store, acquire(resource, 'A'))).answer);
       }
     };
     const cut = async (): Promise<void> => {
-      while (performance.now() < endsAt) {
+      while (!isEnough()) {
         await sleep(Math.random() * CUT_PAUSE_MS);
         proxy.cut();
       }
@@ -106,6 +107,5 @@ test(
     for (const [acquisition, answer] of told) {
       if (answer !== 'unavailable, perhaps applied') expect(stored.has(acquisition), acquisition).toBe(answer === 'acquired');
     }
-    expect(stored.size).toBeGreaterThan(20);
   },
 );
