@@ -10,7 +10,7 @@ export interface Situation {
   readonly lines: Lines;
   readonly now: number;
   /** @throws NotRead */
-  rowOf(resource: string): Lock | null;
+  readonly rowOf: (resource: string) => Lock | null;
 }
 
 /**
