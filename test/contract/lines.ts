@@ -24,7 +24,7 @@ export function waitForAll(resources: readonly string[], owner: string, rest: Wa
 }
 
 export function leave(owner: string, ticket: bigint, ...resources: readonly string[]): LeaveCommand {
-  return { kind: 'leave', waiterId: owner, owner, ticket, resources };
+  return { kind: 'leave', waiterId: owner, ticket, resources };
 }
 
 /** Stands in line: the call's ticket. */

@@ -208,6 +208,26 @@ export function describeWaiting(openFixture: OpenFixture): void {
     expect(await store.idleLines(10)).toEqual([]);
   });
 
+  it('the places in a line are counted without those who were passed over', async () => {
+    const { open, time } = await openFixture();
+    const store = await open();
+    await store.commit([acquire('x', 'a'), acquire('y', 'a')]);
+    await store.commit([wait('x', 'b', { waitMs: 1000 }), wait('x', 'c', { instance: 'two' }), wait('x', 'd'), wait('y', 'e')]);
+    expect(await store.positions('one', ['x'])).toEqual(
+      new Map([
+        ['b', 1],
+        ['d', 3],
+      ]),
+    );
+    time.advance(1000);
+    expect(await store.positions('one', ['x', 'y'])).toEqual(
+      new Map([
+        ['d', 2],
+        ['e', 1],
+      ]),
+    );
+  });
+
   it('those whose time has passed are removed a while later, and no others', async () => {
     const { open, time, waiting } = await openFixture();
     const store = await open();

@@ -144,10 +144,14 @@ export interface StoreAnswer {
   readonly read_at: bigint;
 }
 
-/** Stores and commits a group that was decided under the lock, unless it is older than this. Answers with a {@link StoreAnswer}. */
-export function storeGroup(group: GroupToStore, maxAgeMs: number | null): string {
+/**
+ * Stores and commits a group that was decided under the lock, unless it is older than this. Answers with a {@link StoreAnswer}.
+ *
+ * @param sessionKey see {@link GrowthListener.sessionKey}
+ */
+export function storeGroup(group: GroupToStore, maxAgeMs: number | null, sessionKey: bigint | null): string {
   const { decision, revision, now } = group;
-  const lines = changeLines(decision, now);
+  const lines = changeLines(decision, now, sessionKey);
   const tried = decision.events.length === 0 && lines === null ? tryToAppend(revision + 1n) : '';
   return `${callStoreGroup(group, maxAgeMs, Array<string>(7).fill('NULL'), lines)} ${tried} COMMIT;`;
 }

@@ -31,6 +31,8 @@ export interface GroupWriterOptions {
   readonly retryWindowMs: number;
   /** Epoch milliseconds that are set by hand; null: the database's clock. */
   readonly wall: (() => number) | null;
+  /** See {@link GrowthListener.sessionKey}. */
+  readonly sessionKey: () => bigint | null;
   /** The time must not run back behind what this instance has told already. */
   readonly notBefore: (now: number) => number;
 }
@@ -119,7 +121,7 @@ export class GroupWriter {
         void rollBack(client);
         return decided;
       }
-      const answer = await store(client, storeGroup(decided, isLast ? null : DECISION_MAX_AGE_MS));
+      const answer = await store(client, storeGroup(decided, isLast ? null : DECISION_MAX_AGE_MS, this.#options.sessionKey()));
       if (!answer.stored) return null;
       this.#assumptions.learn(sightingAfter(decided), decided.decision.changedRows);
       return decided;

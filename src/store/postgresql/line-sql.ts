@@ -42,8 +42,12 @@ export function readWaiters({ moment, lines, limit, owners, lookups: { places, c
   return `SELECT * FROM holdfast_waiters(${sought.join(', ')});`;
 }
 
-/** The call that stores what the group does to lines; null: nothing. */
-export function changeLines({ joined, left, events }: GroupDecision, now: number): string | null {
+/**
+ * The call that stores what the group does to lines; null: nothing. Whoever joins waits on this very instance.
+ *
+ * @param sessionKey see {@link GrowthListener.sessionKey}
+ */
+export function changeLines({ joined, left, events }: GroupDecision, now: number, sessionKey: bigint | null): string | null {
   const grants = events.flatMap(({ revision, waiterId }) => (waiterId === null ? [] : [{ revision, waiterId }]));
   if (joined.length + left.length + grants.length === 0) return null;
   const gone = left.flatMap(({ resources, ticket }) => resources.map((resource) => ({ resource, ticket })));
@@ -64,6 +68,7 @@ export function changeLines({ joined, left, events }: GroupDecision, now: number
     bigintArray(column(rows, 'joined_at')),
     bigintArray(column(rows, 'deadline')),
     now + INSTANCE_LEASE_MS,
+    sessionKey ?? 'NULL',
     bigintArray(column(grants, 'revision')),
     textArray(column(grants, 'waiterId')),
   ];

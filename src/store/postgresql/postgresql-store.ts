@@ -62,6 +62,7 @@ export class PostgresqlStore implements LockStore {
     this.#writer = new GroupWriter(this.#writePool, this.#announcer, {
       retryWindowMs,
       wall,
+      sessionKey: () => this.#listener?.sessionKey ?? null,
       notBefore: (now) => clock.notBefore(now),
     });
   }
@@ -108,6 +109,11 @@ export class PostgresqlStore implements LockStore {
   async idleLines(limit: number): Promise<readonly string[]> {
     this.#refuseIfClosed();
     return this.#reader.idleLines(limit);
+  }
+
+  async positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    this.#refuseIfClosed();
+    return this.#reader.positions(instance, resources);
   }
 
   async countHeld(): Promise<number> {

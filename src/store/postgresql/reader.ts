@@ -110,6 +110,19 @@ export class Reader {
     return rows.map(({ resource }) => resource);
   }
 
+  async positions(instance: string, resources: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.#query<{ waiter_id: string; position: bigint }>(
+      `/* positions in line */
+       WITH moment AS MATERIALIZED (SELECT ${this.#now()} AS now)
+       SELECT waiter_id, position FROM (
+         SELECT waiter_id, instance, row_number() OVER (PARTITION BY resource ORDER BY ticket) AS position
+           FROM lock_waiters, moment WHERE resource = ANY ($2::text[]) AND NOT ${isPassedOver('now')}) AS place
+        WHERE instance = $1`,
+      [instance, resources],
+    );
+    return new Map(rows.map(({ waiter_id: waiterId, position }) => [waiterId, Number(position)]));
+  }
+
   async countHeld(): Promise<number> {
     const [row] = await this.#query<{ held: bigint }>(
       `SELECT count(*) AS held FROM distributed_locks WHERE expiry_recorded = false AND expires_at > (SELECT ${this.#now()})`,

@@ -10,7 +10,12 @@ const FRAME_BYTES = 6;
 
 /** How long the first of two messages is where a group acquires these: after so many bytes the lock is taken, and nothing is stored. */
 export function firstMessageBytes(...resources: readonly string[]): number {
-  const waiters = readWaiters(firstInLine([], resources, Date.now()));
+  return firstMessageBytesOf([], resources);
+}
+
+/** The same for commands that may wait, and name no request. */
+export function firstMessageBytesOf(commands: readonly Command[], resources: readonly string[] = resourcesOfAll(commands)): number {
+  const waiters = readWaiters(firstInLine(commands, resources, Date.now()));
   return Buffer.byteLength([takeLock(), waiters, readLocksOf(resources)].join('\n')) + FRAME_BYTES;
 }
 
@@ -19,7 +24,7 @@ export function firstMessageBytes(...resources: readonly string[]): number {
  * be some digits longer.
  */
 export function secondMessageBytes(...commands: readonly Command[]): number {
-  return Buffer.byteLength(storeGroup(decided(commands), 500)) + FRAME_BYTES;
+  return Buffer.byteLength(storeGroup(decided(commands), 500, null)) + FRAME_BYTES;
 }
 
 /** The same for a group that takes one message. */

@@ -212,13 +212,13 @@ BEGIN
 END $$;
 
 -- Stores, behind the lock, who stands in line after a group and who does no more: first the places that were left, since another
--- waiter may take over one. Those who joined can have their turn until alive_until, at the least. grant_*: which of the group's events
--- were somebody's turn.
+-- waiter may take over one. Those who joined can have their turn until alive_until, at the least, while their instance has the lock
+-- session_key. grant_*: which of the group's events were somebody's turn.
 CREATE OR REPLACE FUNCTION holdfast_change_lines(
   left_resources text[], left_tickets bigint[],
   joined_resources text[], joined_tickets bigint[], waiter_ids text[], joined_instances text[], owners text[], ttls_ms integer[],
   request_ids text[], metadatas text[], all_resources text[], all_own_tokens text[], joined_ats bigint[], deadlines bigint[],
-  alive_until bigint, grant_revisions bigint[], grant_waiter_ids text[]) RETURNS void
+  alive_until bigint, session_key bigint, grant_revisions bigint[], grant_waiter_ids text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   removed bigint;
@@ -238,8 +238,8 @@ BEGIN
   UPDATE lock_tickets AS t
      SET last = greatest(t.last, (SELECT max(n) FROM unnest(joined_tickets) AS n)), waiting = t.waiting + added - removed
    WHERE t.id = 1;
-  INSERT INTO lock_instances AS i (id, alive_until)
-  SELECT DISTINCT instance, holdfast_change_lines.alive_until FROM unnest(joined_instances) AS instance
-  ON CONFLICT (id) DO UPDATE SET alive_until = greatest(i.alive_until, EXCLUDED.alive_until);
+  INSERT INTO lock_instances AS i (id, alive_until, session_key)
+  SELECT DISTINCT instance, holdfast_change_lines.alive_until, holdfast_change_lines.session_key FROM unnest(joined_instances) AS instance
+  ON CONFLICT (id) DO UPDATE SET alive_until = greatest(i.alive_until, EXCLUDED.alive_until), session_key = EXCLUDED.session_key;
   INSERT INTO lock_grants (revision, waiter_id) SELECT * FROM unnest(grant_revisions, grant_waiter_ids);
 END $$;
