@@ -73,7 +73,7 @@ export function describeWaitingTogether(openFixture: OpenFixture): void {
       const { open, time, waiting } = await openFixture();
       const stores = [await open(), await open()] as const;
       let round = 0;
-    let turnsInAll = 0;
+      let turnsInAll = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
           const run = ++round;
@@ -95,7 +95,7 @@ export function describeWaitingTogether(openFixture: OpenFixture): void {
           const { events } = await stores[0].readLog(revision, 10_000, everything);
           const turns = events.flatMap(({ waiterId, resource }) => (waiterId === null ? [] : [`${waiterId} ${resource}`]));
           turnsInAll += turns.length;
-        expect(new Set(turns).size).toBe(turns.length);
+          expect(new Set(turns).size).toBe(turns.length);
           for (const turn of turns) expect(tickets.has(turn.slice(0, turn.indexOf(' '))), turn).toBe(true);
         }),
         { numRuns: rounds(1_000, 30) },
