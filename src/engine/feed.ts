@@ -2,6 +2,8 @@ import type { LockEvent } from '../locks/events.js';
 import type { CommittedGroup, LockSelector, LockStore, LogHead } from '../store/lock-store.js';
 import { LogReads } from './log-reads.js';
 import type { EngineObserver } from './observer.js';
+import { SnapshotReads } from './snapshot-reads.js';
+import type { Turns } from './turns.js';
 import type { Bookmark, WatchRequest } from './watch.js';
 import { WatcherIndex } from './watcher-index.js';
 import { Watcher, type WatcherFeed } from './watcher.js';
@@ -16,6 +18,7 @@ const PAGE_EVENTS = 1000;
 export class Feed implements WatcherFeed {
   readonly store: LockStore;
   readonly log: LogReads;
+  readonly snapshots: SnapshotReads;
   readonly bookmarkMs: number;
   readonly #observer: EngineObserver;
   #bookmark: Bookmark | null = null;
@@ -31,6 +34,7 @@ export class Feed implements WatcherFeed {
   constructor(store: LockStore, head: LogHead, observer: EngineObserver, bookmarkMs: number) {
     this.store = store;
     this.log = new LogReads(store);
+    this.snapshots = new SnapshotReads(store);
     this.bookmarkMs = bookmarkMs;
     this.#observer = observer;
     this.#logId = head.logId;
@@ -53,8 +57,8 @@ export class Feed implements WatcherFeed {
   }
 
   /** Every change after this call reaches the watcher. */
-  watch(request: WatchRequest): Watcher {
-    const watcher = new Watcher(this, request);
+  watch(request: WatchRequest, turns: Turns | null): Watcher {
+    const watcher = new Watcher(this, request, turns);
     this.#watchers.add(watcher);
     this.#index.add(watcher);
     this.#observer.watchers(this.#watchers.size);

@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.js';
+import type { Turns } from '../engine/turns.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
 import type { StreamPosition } from './stream-position.js';
 
@@ -23,6 +24,8 @@ export interface Services {
 export interface GraphQLContext extends Services {
   /** null: the transport has no way of its own to resume. */
   readonly position: StreamPosition | null;
+  /** In which the watches of one connection read; null: it has one alone. */
+  readonly turns: Turns | null;
 
   /**
    * The store's time in epoch milliseconds: asked for once and then the same for the whole answer, so that no two of its
@@ -38,7 +41,7 @@ export interface GraphQLContext extends Services {
 }
 
 /** A context for one operation: never shared among operations. */
-export function createContext(services: Services, position: StreamPosition | null): GraphQLContext {
+export function createContext(services: Services, position: StreamPosition | null, turns: Turns | null): GraphQLContext {
   const { engine, prisma, limits, version } = services;
   let now: Promise<number> | null = null;
   return {
@@ -47,6 +50,7 @@ export function createContext(services: Services, position: StreamPosition | nul
     limits,
     version,
     position,
+    turns,
     now: () => (now ??= engine.now()),
     startAnswer: () => {
       now = null;
