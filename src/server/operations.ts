@@ -8,6 +8,7 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
+import type { Turns } from '../engine/turns.js';
 import { ErrorCode } from '../graphql/errors.js';
 import type { StreamPosition } from '../graphql/stream-position.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
@@ -24,6 +25,8 @@ export interface OperationRequest {
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
   /** Of a transport with a way of its own to resume; left out: it has none. */
   readonly position?: StreamPosition;
+  /** Of a connection on which several subscriptions run; left out: it has one alone. */
+  readonly turns?: Turns;
 }
 
 /** An operation that passed every check of its text, ready to run once. */
@@ -35,7 +38,7 @@ export interface PreparedOperation extends ExecutionArgs {
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
   /** Called once for each operation. */
-  readonly createContext: (position: StreamPosition | null) => object;
+  readonly createContext: (position: StreamPosition | null, turns: Turns | null) => object;
   readonly introspection: boolean;
   readonly maskError: MaskError;
   readonly metrics: Metrics;
@@ -143,7 +146,7 @@ export class Operations {
       document,
       operationName: request.operationName,
       variableValues: request.variables,
-      contextValue: createContext(request.position ?? null),
+      contextValue: createContext(request.position ?? null, request.turns ?? null),
       rootValue: undefined,
     };
   }

@@ -3,14 +3,17 @@ import type { Duplex } from 'node:stream';
 import type { ExecutionArgs } from 'graphql';
 import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { Turns } from '../engine/turns.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { limitExceeded } from './errors.js';
 import { LIMITS } from './limits.js';
+import { OperationIds } from './operation-ids.js';
 import type { Operations, PreparedOperation } from './operations.js';
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
+import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
 import { Socket } from './socket.js';
 import { normaliseTarget } from './target.js';
 import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
@@ -18,6 +21,7 @@ import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
 export interface WebSocketOptions {
   readonly operations: Operations;
   readonly origins: OriginPolicy;
+  readonly peers: PeerWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -49,9 +53,12 @@ const SOCKET_OPTIONS = {
 
 /** What is known of one connection besides the protocol's own state. */
 interface Connection extends Recipient {
+  readonly turns: Turns;
   /** Messages being worked on: an operation counts from its subscribe to its complete. */
   underWay: number;
   closed: boolean;
+  /** null: no message has come yet. */
+  ids: OperationIds | null;
 }
 
 /** graphql-transport-ws, on the HTTP server's upgrades. */
@@ -93,7 +100,7 @@ export class WebSocketTransport {
       socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket));
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket as Duplex & TcpConnection));
   }
 
   #refusalOf(request: IncomingMessage): string | null {
@@ -104,10 +111,10 @@ export class WebSocketTransport {
     return null;
   }
 
-  #open(webSocket: WebSocket, tcp: Duplex): void {
-    const { metrics, logger } = this.#options;
-    const socket = new Socket(webSocket, tcp);
-    const connection: Connection = { socket, streams: new Set(), underWay: 0, closed: false };
+  #open(webSocket: WebSocket, tcp: Duplex & TcpConnection): void {
+    const { metrics, logger, peers } = this.#options;
+    const socket = new Socket(webSocket, tcp, peers);
+    const connection: Connection = { socket, streams: new Set(), turns: new Turns(), underWay: 0, closed: false, ids: null };
     metrics.sockets(this.#sockets.clients.size);
     // A frame that is too large or broken: ws closes the socket with the code that says so.
     webSocket.on('error', (error) => logger.debug({ err: error }, 'websocket error'));
@@ -119,14 +126,19 @@ export class WebSocketTransport {
         // A reason may quote what the client sent, of any length.
         close: (code, reason = '') => webSocket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason),
         onMessage: (handle) => {
+          const ids = (connection.ids = new OperationIds(handle));
           webSocket.on('message', (data: Buffer, isBinary) => {
             // Of text ws has checked that it is UTF-8. Of bytes that are not, names that differ would be read as one.
             if (isBinary) {
               webSocket.close(UNSUPPORTED_DATA, 'Messages must be text');
               return;
             }
+            if (ids.waiting > LIMITS.operationsPerSocket) {
+              webSocket.close(CloseCode.BadRequest, 'Too many messages of an id that is ending');
+              return;
+            }
             connection.underWay += 1;
-            handle(data.toString()).then(
+            ids.take(data.toString()).then(
               () => {
                 connection.underWay -= 1;
               },
@@ -164,11 +176,12 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
   return {
     connectionInitWaitTimeout: INIT_TIMEOUT_MS,
     // Refusals are returned: a throw would close the whole socket with 4500, on which clients give up.
-    onSubscribe({ extra }, _id, { query, operationName, variables }) {
+    onSubscribe({ extra }, id, { query, operationName, variables }) {
+      extra.ids?.begins(id);
       if (extra.underWay > LIMITS.operationsPerSocket) {
         return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
       }
-      return operations.prepare({ query, operationName, variables }, 'websocket');
+      return operations.prepare({ query, operationName, variables, turns: extra.turns }, 'websocket');
     },
     // What onSubscribe prepared comes back here.
     execute: (args: ExecutionArgs) => operations.execute(args as PreparedOperation),
