@@ -133,9 +133,9 @@ describe('many watches of one socket whose client does not read', { timeout: 60_
     const counts = new Map<string, number>();
     for (let complete = 0; complete < watches;) {
       const { id = '', payload } = await client.expect('next');
-      const snapshot = payload.data.lockChanges;
-      counts.set(id, (counts.get(id) ?? 0) + snapshot.locks.length);
-      if (snapshot.complete === true) complete += 1;
+      const part = payload.data.lockChanges as { complete: boolean; locks: object[] };
+      counts.set(id, (counts.get(id) ?? 0) + part.locks.length);
+      if (part.complete) complete += 1;
     }
     expect(new Set(counts.values())).toEqual(new Set([locks]));
     expect(counts.size).toBe(watches);
