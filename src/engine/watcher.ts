@@ -187,11 +187,10 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
 
   async *#snapshot(reason: SnapshotReason): AsyncGenerator<WatchItem, void> {
     this.#snapshotDue = null;
-    let parts: SnapshotParts | null = null;
+    const parts = await this.#partsOf(reason);
     for (let place: PartPlace | null = FIRST_PART; place !== null; place = parts.next) {
       await this.#turns?.take(this);
       if (this.#hasEnded) return;
-      parts ??= await this.#partsOf(reason);
       yield await parts.read(place);
       // Asked for the next, its reader is done with this one.
       this.#turns?.leave(this);

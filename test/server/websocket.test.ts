@@ -107,8 +107,11 @@ describe('a connection', () => {
     expect(seen).toEqual({ next: LIMITS.operationsPerSocket, error: 500 });
 
     await acquireLock(url, 'cap', 'A');
-    for (let id = 0; id < LIMITS.operationsPerSocket; id++) {
-      expect((await client.expect('next')).payload.data.lockChanges.__typename).toBe('LockEvent');
+    const told = new Set<string | undefined>();
+    while (told.size < LIMITS.operationsPerSocket) {
+      const { id, payload } = await client.expect('next');
+      // Where all this took its time, there are bookmarks, too.
+      if (payload.data.lockChanges.__typename === 'LockEvent') told.add(id);
     }
   });
 });
@@ -279,13 +282,16 @@ describe('an id that was completed', () => {
 
   test('and is used again many times over leaves nothing behind but the last one', async () => {
     const { url, client } = await startWith(1);
-    for (let n = 0; n < 100; n++) {
+    for (let n = 0; n < 20; n++) {
       client.subscribe('w', SNAPSHOT, { prefix: 'a' });
       client.send({ type: 'complete', id: 'w' });
     }
     client.subscribe('w', SNAPSHOT, { prefix: 'b' });
+    let told;
+    do told = (await client.expect('next')).payload.data.lockChanges;
+    while (told.locks?.[0]?.resource !== 'b:0');
     await acquireLock(url, 'b:last', 'A');
-    expect((await toldUntil(client, 'b:last')).at(-1)).toEqual({ __typename: 'LockEvent', resource: 'b:last' });
+    expect(await toldUntil(client, 'b:last')).toEqual([{ __typename: 'LockEvent', resource: 'b:last' }]);
     client.subscribe('w', SNAPSHOT, { prefix: 'b' });
     expect(await client.closed).toMatchObject({ code: 4409 });
   });
@@ -295,10 +301,8 @@ describe('an id that was completed', () => {
     client.subscribe('w', '{ server { version } locks(first: 500) { edges { node { resource } } } }');
     client.send({ type: 'complete', id: 'w' });
     client.subscribe('w', SNAPSHOT, { prefix: 'b' });
+    expect((await client.expect('next')).payload.data.lockChanges).toMatchObject({ complete: true, locks: [{ resource: 'b:0' }] });
     await acquireLock(url, 'b:last', 'A');
-    const told: any[] = [];
-    do told.push((await client.expect('next')).payload.data);
-    while (told.at(-1).lockChanges?.resource !== 'b:last');
-    expect(told.filter((data) => !('lockChanges' in data)).length).toBeLessThanOrEqual(1);
+    expect(await toldUntil(client, 'b:last')).toEqual([{ __typename: 'LockEvent', resource: 'b:last' }]);
   });
 });
