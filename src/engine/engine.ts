@@ -16,6 +16,12 @@ const PRUNE_MS = 30_000;
 /** After so long without an event a watcher gets a bookmark, at the latest. */
 const BOOKMARK_MS = 15_000;
 
+/** One that is answered at once. */
+export type ImmediateCommand =
+  Exclude<Command, AcquireCommand | AcquireAllCommand> | ((AcquireCommand | AcquireAllCommand) & { readonly wait: null });
+
+type ImmediateOutcomeOf<C extends Command> = Exclude<OutcomeOf<C>, Queued>;
+
 export interface EngineOptions {
   readonly retention: RetentionPolicy;
   readonly bookmarkMs?: number;
@@ -59,8 +65,8 @@ export class Engine {
    *
    * @throws StoreUnavailable where the database did not answer, or the engine is overloaded or closing.
    */
-  submit<C extends Exclude<Command, AcquireCommand | AcquireAllCommand>>(command: C): Promise<OutcomeOf<C>> {
-    return this.#writer.submit(command);
+  submit<C extends ImmediateCommand>(command: C): Promise<ImmediateOutcomeOf<C>> {
+    return this.#writer.submit(command) as Promise<ImmediateOutcomeOf<C>>;
   }
 
   /**
@@ -73,9 +79,9 @@ export class Engine {
     command: Omit<C, 'wait'>,
     wait: WaitRequest | null,
     caller: () => AbortSignal,
-  ): Promise<Exclude<OutcomeOf<C>, Queued>> {
+  ): Promise<ImmediateOutcomeOf<C>> {
     if (wait !== null) return this.#waiting.acquire<C>(command, wait, caller());
-    return this.#writer.submit({ ...command, wait: null } as unknown as C) as Promise<Exclude<OutcomeOf<C>, Queued>>;
+    return this.#writer.submit({ ...command, wait: null } as unknown as C) as Promise<ImmediateOutcomeOf<C>>;
   }
 
   /**

@@ -1,11 +1,15 @@
-import type { Command } from '../../src/locks/commands.js';
+import type { AcquireCommand, ExpireCommand, ReleaseCommand, RenewCommand } from '../../src/locks/commands.js';
 import type { Lock } from '../../src/locks/lock.js';
-import type { Outcome } from '../../src/locks/outcomes.js';
+import type { AcquireOutcome, ReleaseOutcome, RenewOutcome, Settled } from '../../src/locks/outcomes.js';
 import { LockModel } from '../locks/lock-model.js';
 import { resolve, type ScriptCommand, type Step } from '../locks/scripts.js';
 import type { ManualTime } from '../support/manual-time.js';
 import { acknowledgedBy, type Acknowledged } from './log-checks.js';
 import type { Answer, LockApi, LockView } from './lock-api.js';
+
+/** What scripts are made of: nobody stands in line, and each command is about one lock. */
+type Command = AcquireCommand | ReleaseCommand | RenewCommand | ExpireCommand;
+type Outcome = AcquireOutcome | ReleaseOutcome | RenewOutcome | Settled;
 
 const RESOURCES = ['job:1', 'job:2', 'job:3'];
 
@@ -42,9 +46,9 @@ export class ScriptedClient {
   }
 
   async #ask(scripted: ScriptCommand): Promise<void> {
-    const command = resolve(scripted, this.#model);
+    const command = resolve(scripted, this.#model) as Command;
     const before = this.#model.acquisitions.length;
-    const expected = this.#model.answer(command);
+    const expected = this.#model.answer(command) as Outcome;
     const answer = await this.#send(command);
     if (this.#model.acquisitions.length > before) this.#tokens.push(answer.lock?.fencingToken ?? 'none');
     this.answers.push(this.#seen(answer));
