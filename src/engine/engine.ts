@@ -4,7 +4,8 @@ import type { OutcomeOf, Queued, Released, ReleasedAll, RenewedAll } from '../lo
 import type { LockStore, LogHead, RetentionPolicy } from '../store/lock-store.js';
 import { Feed } from './feed.js';
 import type { EngineObserver } from './observer.js';
-import { Hold, type HoldEngine, type HoldRequest, type HoldUpdate } from './hold.js';
+import { Hold, type HoldEngine, type HoldRequest } from './hold.js';
+import type { HoldUpdate } from './hold-updates.js';
 import { ownedLocks, type HeldLocks } from './owned-locks.js';
 import { repeat } from './repeat.js';
 import { startSweeper } from './sweeper.js';
@@ -125,6 +126,7 @@ export class Engine {
   hold(request: HoldRequest, hasCompleted: () => boolean): AsyncIterableIterator<HoldUpdate> {
     const hold: Hold = new Hold(this.#forHolds(), request, hasCompleted, () => this.#holds.delete(hold));
     this.#holds.add(hold);
+    if (this.#waitingStopped !== null) hold.shutDown();
     return hold;
   }
 

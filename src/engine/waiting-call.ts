@@ -34,6 +34,15 @@ export class WaitingCall {
     return this.#command.wait?.id ?? '';
   }
 
+  get waitMs(): number | null {
+    return this.#command.wait?.waitMs ?? null;
+  }
+
+  /** It is not known whether it stands in line. */
+  get hasFailed(): boolean {
+    return this.#end instanceof Error;
+  }
+
   /** Only the first reason counts. */
   stop(end: WaitEnd): void {
     this.#end ??= end;
@@ -53,7 +62,7 @@ export class WaitingCall {
   async wait(caller: AbortSignal): Promise<WaitEnd> {
     if (caller.aborted) this.stop('gone');
     const onAbort = () => this.stop('gone');
-    const waitMs = this.#command.wait?.waitMs ?? null;
+    const { waitMs } = this;
     const timer = waitMs === null ? undefined : setTimeout(() => this.stop('timeout'), waitMs);
     caller.addEventListener('abort', onAbort);
     try {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { AcquireAllCommand, AcquireCommand, Wait } from '../locks/commands.js';
+import type { AcquireAllCommand, AcquireCommand, LeaveCommand, ReleaseCommand, Wait } from '../locks/commands.js';
 import type { LockEvent } from '../locks/events.js';
-import type { OutcomeOf, Queued } from '../locks/outcomes.js';
+import type { Lock } from '../locks/lock.js';
+import type { Acquired, AcquiredAll, Left, NotInLine, OutcomeOf, Queued } from '../locks/outcomes.js';
 import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
 import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
-import { giveBack, type GivenLock } from './give-back.js';
+import { giveUp } from './give-up.js';
 import type { EngineObserver } from './observer.js';
 import { Positions } from './positions.js';
 import { repeat } from './repeat.js';
@@ -23,9 +24,12 @@ export interface WaitRequest extends Pick<Wait, 'waitMs' | 'detectDeadlock'> {
 type Acquire = AcquireCommand | AcquireAllCommand;
 type Answer<C extends Acquire> = Exclude<OutcomeOf<C>, Queued>;
 
+/** What somebody got. */
+type GivenLock = Pick<Lock, 'resource' | 'owner' | 'fencingToken' | 'acquiredAt' | 'expiresAt' | 'requestId'>;
+
 /** What it needs of the feed. */
 export interface GrantFeed {
-  /** Resolves when everything up to this revision was told. */
+  /** Resolves when everything up to this revision was told, or can't be for the moment. */
   reach(revision: bigint): Promise<void>;
 }
 
@@ -41,7 +45,8 @@ export interface GrantFeed {
  *   log tells so up to the revision at which it was not found in line: it is answered with that, or what it got is given back.
  * - when another call took over its place, or the log does not go on where it stood: then it is not known what became of it
  *
- * A turn of a call that is not known here any more is undone at once.
+ * A turn of a call that is not known here any more is undone at once. But what was acquired under a requestId is kept: whoever
+ * repeats the request may have been told by now that it has it.
  */
 export class WaitingCalls {
   readonly #store: LockStore;
@@ -53,8 +58,8 @@ export class WaitingCalls {
   readonly #positions: Positions;
   readonly #stopSigns: () => Promise<void>;
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
   #lastId = 0;
-  #isClosing = false;
 
   constructor(store: LockStore, writer: Writer, feed: GrantFeed, observer: EngineObserver) {
     this.#store = store;
@@ -70,7 +75,8 @@ export class WaitingCalls {
    * @throws StoreUnavailable
    */
   acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
-    if (this.#isClosing) return Promise.reject(shuttingDown());
+    if (this.#closing.signal.aborted) return Promise.reject(shuttingDown());
+    if (caller.aborted) return Promise.reject(callerGone());
     return this.#track(this.#acquire<C>(command, wait, caller));
   }
 
@@ -79,7 +85,7 @@ export class WaitingCalls {
     const { waiterId } = event;
     if (waiterId?.startsWith(`${this.#instance}.`) !== true) return;
     const call = this.#calls.get(waiterId);
-    if (call === undefined) void this.giveBack(event);
+    if (call === undefined) this.#undo(event);
     else call.grant(event);
   }
 
@@ -90,9 +96,15 @@ export class WaitingCalls {
 
   /** Nobody waits any longer: who stands in line leaves it, and is told to try elsewhere. Resolves when that is done. */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    this.#closing.abort();
     for (const call of this.#calls.values()) call.stop('closing');
-    await Promise.all([...this.#underWay, this.#stopSigns(), this.#positions.close()]);
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    await Promise.all([this.#stopSigns(), this.#positions.close()]);
+  }
+
+  /** Releases what nobody wants any more; while the database does not answer, it tries again. Never throws. */
+  giveBack({ resource, owner, fencingToken, acquiredAt, expiresAt }: GivenLock): Promise<void> {
+    return this.#giveUp({ kind: 'release', resource, owner, fencingToken }, expiresAt - acquiredAt);
   }
 
   async #acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
@@ -104,10 +116,15 @@ export class WaitingCalls {
     this.#observer.waiting(this.#calls.size);
     try {
       const outcome = await this.#writer.submit(submitted);
-      if (outcome.kind !== 'queued') return outcome as Answer<C>;
-      if (outcome.replaced !== null) this.#calls.get(outcome.replaced)?.fail(takenOver());
-      if (tell !== undefined) this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : outcome.deadline));
-      return (await this.#standInLine(call, outcome, caller)) as Answer<C>;
+      if (outcome.kind === 'queued') {
+        if (outcome.replaced !== null) this.#calls.get(outcome.replaced)?.fail(takenOver());
+        if (tell !== undefined)
+          this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : outcome.deadline));
+        return (await this.#standInLine(call, outcome, caller)) as Answer<C>;
+      }
+      if (!caller.aborted) return outcome as Answer<C>;
+      for (const lock of locksOf(outcome as Answer<Acquire>)) this.#undo(lock);
+      throw callerGone();
     } finally {
       this.#calls.delete(id);
       this.#positions.leave(call);
@@ -117,23 +134,41 @@ export class WaitingCalls {
 
   async #standInLine(call: WaitingCall, { ticket }: Queued, caller: AbortSignal): Promise<unknown> {
     const startedAt = performance.now();
-    if (this.#isClosing) call.stop('closing');
-    const end = await call.wait(caller);
-    this.#observer.waited(end, performance.now() - startedAt);
-    if (end === 'granted' && !caller.aborted) return call.outcome();
-    if (end !== 'granted') {
-      const left = await this.#writer.submit(call.leave(ticket));
-      if (left.kind === 'not-in-line') await this.#feed.reach(left.revision);
-      if (call.isGranted && end !== 'gone' && !caller.aborted) return call.outcome();
-      if (left.kind === 'left' && end === 'timeout') return call.timedOut(left);
+    if (this.#closing.signal.aborted) call.stop('closing');
+    try {
+      const end = await call.wait(caller);
+      this.#observer.waited(end, performance.now() - startedAt);
+      const left = end === 'granted' ? null : await this.#leave(call, ticket);
+      // Its turn may have come while it was about to leave.
+      if (call.isGranted && !caller.aborted) return call.outcome();
+      if (left?.kind === 'left' && end === 'timeout') return call.timedOut(left);
+      throw failureOf(end, left);
+    } catch (error) {
+      if (call.hasFailed) void this.#giveUp(call.leave(ticket), call.waitMs ?? Infinity);
+      for (const grant of call.grants) this.#undo(grant);
+      throw error;
     }
-    for (const grant of call.grants) void this.giveBack(grant);
-    throw failureOf(end);
   }
 
-  /** Releases what nobody wants any more; while the database does not answer, it tries again. Never throws. */
-  async giveBack(lock: GivenLock): Promise<void> {
-    await this.#track(giveBack(lock, this.#writer, this.#observer, () => this.#isClosing));
+  async #leave(call: WaitingCall, ticket: bigint): Promise<Left | NotInLine> {
+    let left: Left | NotInLine;
+    try {
+      left = await this.#writer.submit(call.leave(ticket));
+    } catch (error) {
+      void this.#giveUp(call.leave(ticket), call.waitMs ?? Infinity);
+      // Whatever became of the leaving: its turn may have come before.
+      throw error instanceof StoreUnavailable ? new StoreUnavailable(error.message, null, { cause: error }) : error;
+    }
+    if (left.kind === 'not-in-line') await this.#feed.reach(left.revision);
+    return left;
+  }
+
+  #undo(grant: GivenLock): void {
+    if (grant.requestId === null) void this.giveBack(grant);
+  }
+
+  #giveUp(command: ReleaseCommand | LeaveCommand, worthMs: number): Promise<void> {
+    return this.#track(giveUp(command, worthMs, this.#writer, this.#observer, this.#closing.signal));
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
@@ -156,10 +191,19 @@ function shuttingDown(): StoreUnavailable {
 }
 
 function takenOver(): StoreUnavailable {
-  return new StoreUnavailable('Another call took over the place in line', null);
+  return new StoreUnavailable('It stands in line no more: another call with its requestId may have taken over its place', null);
 }
 
-function failureOf(end: WaitEnd): StoreUnavailable {
-  if (end === 'closing') return shuttingDown();
-  return end === 'timeout' ? takenOver() : new StoreUnavailable('The caller is gone', false);
+function callerGone(): StoreUnavailable {
+  return new StoreUnavailable('The caller is gone', false);
+}
+
+function failureOf(end: WaitEnd, left: Left | NotInLine | null): StoreUnavailable {
+  if (left?.kind === 'not-in-line') return takenOver();
+  return end === 'closing' ? shuttingDown() : callerGone();
+}
+
+function locksOf(outcome: Acquired | AcquiredAll | { readonly kind: 'conflict' }): readonly Lock[] {
+  if (outcome.kind === 'conflict') return [];
+  return outcome.kind === 'acquired' ? [outcome.lock] : outcome.locks;
 }
