@@ -27,8 +27,8 @@ export interface TestAppOptions {
 }
 
 /**
- * The whole service on a real database and a free port. When the test is over it is closed; a watch or a socket that is then
- * still open, though its client is gone, fails the test.
+ * The whole service on a real database and a free port. When the test is over it is closed; a watch, a socket or a call in line
+ * that is then still there, though its client is gone, fails the test.
  */
 export async function startTestApp({ env = {}, time }: TestAppOptions = {}): Promise<TestApp> {
   const databaseUrl = env['DATABASE_URL'] ?? (await createDatabase());
@@ -73,4 +73,5 @@ async function expectNothingOpen(metric: TestApp['metric']): Promise<void> {
   // What a client closed a moment ago may still be on its way to the server.
   await expect.poll(() => metric('holdfast_watchers'), { message: 'watches left open', timeout: 3_000 }).toBe(0);
   await expect.poll(() => metric('holdfast_websockets'), { message: 'sockets left open', timeout: 3_000 }).toBe(0);
+  await expect.poll(() => metric('holdfast_waiting_calls'), { message: 'calls left waiting', timeout: 3_000 }).toBe(0);
 }
