@@ -123,7 +123,7 @@ export class WaitingCalls {
         return (await this.#standInLine(call, outcome, caller)) as Answer<C>;
       }
       if (!caller.aborted) return outcome as Answer<C>;
-      for (const lock of locksOf(outcome as Answer<Acquire>)) this.#undo(lock);
+      for (const lock of locksOf(outcome)) this.#undo(lock);
       throw callerGone();
     } finally {
       this.#calls.delete(id);

@@ -129,7 +129,14 @@ it('a hold that is cut off leaves its lock to its TTL, and its token goes on wit
 });
 
 it.each([
-  ['expired', 'EXPIRED', ({ time }: EngineFixture) => Promise.resolve(time.advance(TTL_MS))],
+  [
+    'expired',
+    'EXPIRED',
+    async ({ time }: EngineFixture) => {
+      time.advance(TTL_MS);
+      return Promise.resolve();
+    },
+  ],
   ['was released', 'RELEASED', ({ engine }: EngineFixture) => engine.submit(release('r', 'a'))],
   ['was acquired anew by its owner', 'SUPERSEDED', ({ engine }: EngineFixture) => engine.submit(acquire('r', 'a'))],
 ])('a hold that comes back when its lock %s is told that it is lost as %s', async (_what, cause, lose) => {
