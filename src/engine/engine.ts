@@ -2,6 +2,7 @@ import type { AcquireAllCommand, AcquireCommand, Command } from '../locks/comman
 import type { Lock } from '../locks/lock.js';
 import type { OutcomeOf, Queued, Released, ReleasedAll, RenewedAll } from '../locks/outcomes.js';
 import type { LockStore, LogHead, RetentionPolicy } from '../store/lock-store.js';
+import type { CallerPresence } from './caller-presence.js';
 import { Feed } from './feed.js';
 import type { EngineObserver } from './observer.js';
 import { Hold, type HoldEngine, type HoldRequest } from './hold.js';
@@ -9,6 +10,7 @@ import type { HoldUpdate } from './hold-updates.js';
 import { ownedLocks, type HeldLocks } from './owned-locks.js';
 import { repeat } from './repeat.js';
 import { startSweeper } from './sweeper.js';
+import type { ReadTurns } from './read-turns.js';
 import { WaitingCalls, type WaitRequest } from './waiting-calls.js';
 import type { WatchItem, WatchRequest } from './watch.js';
 import { Writer } from './writer.js';
@@ -79,7 +81,7 @@ export class Engine {
   acquire<C extends AcquireCommand | AcquireAllCommand>(
     command: Omit<C, 'wait'>,
     wait: WaitRequest | null,
-    caller: () => AbortSignal,
+    caller: () => CallerPresence,
   ): Promise<ImmediateOutcomeOf<C>> {
     if (wait !== null) return this.#waiting.acquire<C>(command, wait, caller());
     return this.#writer.submit({ ...command, wait: null } as unknown as C) as Promise<ImmediateOutcomeOf<C>>;
@@ -133,9 +135,12 @@ export class Engine {
   /**
    * Watches from the moment of this call: no change after it is missed, however late the first item is taken. `return`
    * ends the watch and frees all it held.
+   *
+   * @param turns of the watches whose items go the same way: of all these, one at a time holds what it read of the database,
+   * until its next item is asked for. Left out: it goes a way of its own.
    */
-  watch(request: WatchRequest): AsyncIterableIterator<WatchItem> {
-    return this.#feed.watch(request);
+  watch(request: WatchRequest, turns: ReadTurns | null = null): AsyncIterableIterator<WatchItem> {
+    return this.#feed.watch(request, turns);
   }
 
   /** The time of the one clock, in epoch milliseconds. */

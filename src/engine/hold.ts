@@ -1,6 +1,7 @@
 import type { AcquireCommand, RenewCommand } from '../locks/commands.js';
 import type { Lock } from '../locks/lock.js';
 import type { Acquired, AcquireOutcome, Renewed, RenewOutcome } from '../locks/outcomes.js';
+import type { CallerPresence } from './caller-presence.js';
 import { HoldUpdates, type HoldUpdate } from './hold-updates.js';
 import { causeIn, causeOf, type LostCause } from './lost-cause.js';
 import type { WaitRequest } from './waiting-calls.js';
@@ -17,7 +18,7 @@ export interface HoldRequest extends Pick<AcquireCommand, 'resource' | 'owner' |
 
 /** What it needs of the engine. */
 export interface HoldEngine {
-  acquire(command: Omit<AcquireCommand, 'wait'>, wait: WaitRequest | null, caller: () => AbortSignal): Promise<AcquireOutcome>;
+  acquire(command: Omit<AcquireCommand, 'wait'>, wait: WaitRequest | null, caller: () => CallerPresence): Promise<AcquireOutcome>;
   submit(command: RenewCommand): Promise<RenewOutcome>;
   watch(request: WatchRequest): AsyncIterableIterator<WatchItem>;
   now(): Promise<number>;

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { AcquireAllCommand, AcquireCommand, LeaveCommand, ReleaseCommand, Wait } from '../locks/commands.js';
 import type { LockEvent } from '../locks/events.js';
 import type { Lock } from '../locks/lock.js';
-import type { Acquired, AcquiredAll, Left, NotInLine, OutcomeOf, Queued } from '../locks/outcomes.js';
+import type { Left, NotInLine, Outcome, OutcomeOf, Queued } from '../locks/outcomes.js';
 import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
 import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
+import type { CallerPresence } from './caller-presence.js';
 import { giveUp } from './give-up.js';
 import type { EngineObserver } from './observer.js';
 import { Positions } from './positions.js';
@@ -57,8 +58,9 @@ export class WaitingCalls {
   readonly #calls = new Map<string, WaitingCall>();
   readonly #positions: Positions;
   readonly #stopSigns: () => Promise<void>;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #givingUp = new Set<Promise<void>>();
   readonly #closing = new AbortController();
+  #onEmpty: (() => void) | null = null;
   #lastId = 0;
 
   constructor(store: LockStore, writer: Writer, feed: GrantFeed, observer: EngineObserver) {
@@ -74,10 +76,37 @@ export class WaitingCalls {
    * @param caller aborts when nobody waits for the answer any more
    * @throws StoreUnavailable
    */
-  acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
+  acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: CallerPresence): Promise<Answer<C>> {
     if (this.#closing.signal.aborted) return Promise.reject(shuttingDown());
     if (caller.aborted) return Promise.reject(callerGone());
-    return this.#track(this.#acquire<C>(command, wait, caller));
+    return new Promise<Answer<C>>((resolve, reject) => {
+      const id = `${this.#instance}.${++this.#lastId}`;
+      const submitted = withWait(command as unknown as Acquire, { id, instance: this.#instance, ...wait });
+      const call = new WaitingCall(submitted, id, caller, (ended) => {
+        this.#answer(ended).then(resolve as (answer: unknown) => void, reject);
+      });
+      this.#calls.set(id, call);
+      this.#observer.waiting(this.#calls.size);
+      this.#writer.submit(submitted).then(
+        (outcome) => {
+          if (outcome.kind === 'queued') {
+            this.#queue(call, outcome, wait);
+            return;
+          }
+          this.#forget(call);
+          if (!caller.aborted) {
+            resolve(outcome as Answer<C>);
+            return;
+          }
+          for (const lock of locksOf(outcome)) this.#undo(lock);
+          reject(callerGone());
+        },
+        (error: unknown) => {
+          this.#forget(call);
+          reject(error);
+        },
+      );
+    });
   }
 
   /** Takes an event that was somebody's turn. */
@@ -91,14 +120,15 @@ export class WaitingCalls {
 
   /** The log does not go on where it was: a turn may have been missed. */
   lost(): void {
-    for (const call of this.#calls.values()) call.fail(new StoreUnavailable('The history of the database changed', null));
+    for (const call of this.#calls.values()) call.stop('lost');
   }
 
   /** Nobody waits any longer: who stands in line leaves it, and is told to try elsewhere. Resolves when that is done. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const call of this.#calls.values()) call.stop('closing');
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    if (this.#calls.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
+    while (this.#givingUp.size > 0) await Promise.all(this.#givingUp);
     await Promise.all([this.#stopSigns(), this.#positions.close()]);
   }
 
@@ -107,55 +137,37 @@ export class WaitingCalls {
     return this.#giveUp({ kind: 'release', resource, owner, fencingToken }, expiresAt - acquiredAt);
   }
 
-  async #acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
-    const id = `${this.#instance}.${++this.#lastId}`;
-    const { waitMs, detectDeadlock, tell } = wait;
-    const submitted = { ...command, wait: { id, instance: this.#instance, waitMs, detectDeadlock } } as C;
-    const call = new WaitingCall(submitted);
-    this.#calls.set(id, call);
-    this.#observer.waiting(this.#calls.size);
-    try {
-      const outcome = await this.#writer.submit(submitted);
-      if (outcome.kind === 'queued') {
-        if (outcome.replaced !== null) this.#calls.get(outcome.replaced)?.fail(takenOver());
-        if (tell !== undefined)
-          this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : outcome.deadline));
-        return (await this.#standInLine(call, outcome, caller)) as Answer<C>;
-      }
-      if (!caller.aborted) return outcome as Answer<C>;
-      for (const lock of locksOf(outcome)) this.#undo(lock);
-      throw callerGone();
-    } finally {
-      this.#calls.delete(id);
-      this.#positions.leave(call);
-      this.#observer.waiting(this.#calls.size);
-    }
+  #queue(call: WaitingCall, { ticket, deadline, replaced }: Queued, { waitMs, tell }: WaitRequest): void {
+    if (replaced !== null) this.#calls.get(replaced)?.stop('taken-over');
+    if (this.#closing.signal.aborted) call.stop('closing');
+    if (tell !== undefined) this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : deadline));
+    call.queue(ticket);
   }
 
-  async #standInLine(call: WaitingCall, { ticket }: Queued, caller: AbortSignal): Promise<unknown> {
-    const startedAt = performance.now();
-    if (this.#closing.signal.aborted) call.stop('closing');
+  /** What a call is told that waits no longer. */
+  async #answer(call: WaitingCall): Promise<unknown> {
+    const { end } = call;
+    this.#observer.waited(end ?? 'granted', call.waitedMs);
     try {
-      const end = await call.wait(caller);
-      this.#observer.waited(end, performance.now() - startedAt);
-      const left = end === 'granted' ? null : await this.#leave(call, ticket);
+      const left = end === 'granted' ? null : await this.#leave(call);
       // Its turn may have come while it was about to leave.
-      if (call.isGranted && !caller.aborted) return call.outcome();
+      if (call.isGranted && call.hasCaller && end !== 'lost') return call.outcome();
       if (left?.kind === 'left' && end === 'timeout') return call.timedOut(left);
       throw failureOf(end, left);
     } catch (error) {
-      if (call.hasFailed) void this.#giveUp(call.leave(ticket), call.waitMs ?? Infinity);
       for (const grant of call.grants) this.#undo(grant);
       throw error;
+    } finally {
+      this.#forget(call);
     }
   }
 
-  async #leave(call: WaitingCall, ticket: bigint): Promise<Left | NotInLine> {
+  async #leave(call: WaitingCall): Promise<Left | NotInLine> {
     let left: Left | NotInLine;
     try {
-      left = await this.#writer.submit(call.leave(ticket));
+      left = await this.#writer.submit(call.leave());
     } catch (error) {
-      void this.#giveUp(call.leave(ticket), call.waitMs ?? Infinity);
+      void this.#giveUp(call.leave(), call.waitMs ?? Infinity);
       // Whatever became of the leaving: its turn may have come before.
       throw error instanceof StoreUnavailable ? new StoreUnavailable(error.message, null, { cause: error }) : error;
     }
@@ -167,17 +179,18 @@ export class WaitingCalls {
     if (grant.requestId === null) void this.giveBack(grant);
   }
 
-  #giveUp(command: ReleaseCommand | LeaveCommand, worthMs: number): Promise<void> {
-    return this.#track(giveUp(command, worthMs, this.#writer, this.#observer, this.#closing.signal));
+  async #giveUp(command: ReleaseCommand | LeaveCommand, worthMs: number): Promise<void> {
+    const work = giveUp(command, worthMs, this.#writer, this.#observer, this.#closing.signal);
+    this.#givingUp.add(work);
+    await work;
+    this.#givingUp.delete(work);
   }
 
-  #track<T>(work: Promise<T>): Promise<T> {
-    const settled: Promise<unknown> = work.then(
-      () => this.#underWay.delete(settled),
-      () => this.#underWay.delete(settled),
-    );
-    this.#underWay.add(settled);
-    return work;
+  #forget(call: WaitingCall): void {
+    this.#calls.delete(call.id);
+    this.#positions.leave(call);
+    this.#observer.waiting(this.#calls.size);
+    if (this.#calls.size === 0) this.#onEmpty?.();
   }
 
   async #giveSign(): Promise<boolean> {
@@ -186,24 +199,32 @@ export class WaitingCalls {
   }
 }
 
-function shuttingDown(): StoreUnavailable {
-  return new StoreUnavailable('The server is shutting down', false);
+/** Written out: objects made by spreading others take several times the memory. */
+function withWait(command: Acquire, { id, instance, waitMs, detectDeadlock }: Wait): Acquire {
+  const { owner, ttlMs, requestId, reacquire, metadata } = command;
+  const wait = { id, instance, waitMs, detectDeadlock };
+  return command.kind === 'acquire'
+    ? { kind: 'acquire', resource: command.resource, owner, ttlMs, requestId, reacquire, metadata, wait }
+    : { kind: 'acquire-all', resources: command.resources, owner, ttlMs, requestId, reacquire, metadata, wait };
 }
 
-function takenOver(): StoreUnavailable {
-  return new StoreUnavailable('It stands in line no more: another call with its requestId may have taken over its place', null);
+function shuttingDown(): StoreUnavailable {
+  return new StoreUnavailable('The server is shutting down', false);
 }
 
 function callerGone(): StoreUnavailable {
   return new StoreUnavailable('The caller is gone', false);
 }
 
-function failureOf(end: WaitEnd, left: Left | NotInLine | null): StoreUnavailable {
-  if (left?.kind === 'not-in-line') return takenOver();
+function failureOf(end: WaitEnd | null, left: Left | NotInLine | null): StoreUnavailable {
+  if (end === 'lost') return new StoreUnavailable('The log does not go on where it was', null);
+  if (left?.kind === 'not-in-line') {
+    return new StoreUnavailable('It stands in line no more: another call with its requestId may have taken over its place', null);
+  }
   return end === 'closing' ? shuttingDown() : callerGone();
 }
 
-function locksOf(outcome: Acquired | AcquiredAll | { readonly kind: 'conflict' }): readonly Lock[] {
-  if (outcome.kind === 'conflict') return [];
-  return outcome.kind === 'acquired' ? [outcome.lock] : outcome.locks;
+function locksOf(outcome: Outcome): readonly Lock[] {
+  if (outcome.kind === 'acquired') return [outcome.lock];
+  return outcome.kind === 'acquired-all' ? outcome.locks : [];
 }

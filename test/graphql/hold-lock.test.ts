@@ -16,7 +16,7 @@ async function hold(api: Api, input: object): Promise<{ stream: AsyncGenerator<E
   if (!(Symbol.asyncIterator in stream)) throw new Error(stream.errors.map(String).join());
   const next = async () => {
     const { value, done } = await stream.next();
-    return done === true ? 'the end' : dataOf({ errors: [], ...(value) }).holdLock;
+    return done === true ? 'the end' : dataOf({ data: null, errors: [], ...value }).holdLock;
   };
   return { stream, next };
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isEnumType } from 'graphql';
 import { readConfig } from '../../src/config.js';
+import { FIRST_PART } from '../../src/engine/snapshot-reads.js';
 import { MAX_JSON_BYTES } from '../../src/graphql/json-text.js';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../src/graphql/pagination.js';
 import { schema } from '../../src/graphql/schema.js';
@@ -62,10 +63,10 @@ test('the table of the limits has the numbers of the code', () => {
     Number(limit.replace(/ .*/, '').replaceAll(',', '')),
   );
   const { messageBytes, tokens, nesting, depth, rootFields, fields, answerValues, ...ofStreams } = LIMITS;
-  const { operationsPerSocket, subscriptions, sockets, ...others } = ofStreams;
+  const { operationsPerSocket, subscriptions, sockets, eventStreams, ...others } = ofStreams;
   expect(others).toEqual({});
   const ofOperations = [messageBytes, tokens, nesting, depth, rootFields, fields, answerValues];
-  const limits = [...ofOperations, operationsPerSocket, subscriptions, sockets];
+  const limits = [...ofOperations, operationsPerSocket, subscriptions, sockets, eventStreams, FIRST_PART.limit];
   expect(rows).toEqual([MAX_NAME_LENGTH, MAX_JSON_BYTES, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ...limits]);
 });
 
@@ -126,7 +127,7 @@ test.each([
   ['server/socket.ts', 'SILENCE_MS', 60_000, 'within 60 seconds'],
   ['store/sqlite/write-connection.ts', 'MAX_WAL_PAGES', 64_000, '16 to 250 MiB'],
   ['store/new-history.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],
-  ['store/migrations/postgresql-connection.ts', 'OLDEST_VERSION', 13, 'PostgreSQL 13 or later'],
+  ['store/postgresql/check-server.ts', 'OLDEST_VERSION', 13, 'PostgreSQL 13 or later'],
   ['store/postgresql/group-sql.ts', 'IDLE_TIMEOUT_MS', 1500, 'after 1.5 seconds'],
   ['store/postgresql/growth-listener.ts', 'POLL_MS', 1000, 'once a second'],
 ])('%s has the %s that is told', (file, constant, value, told) => {

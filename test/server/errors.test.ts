@@ -7,7 +7,12 @@ import { createMaskError } from '../../src/server/errors.js';
 import { isRefused, Operations } from '../../src/server/operations.js';
 import { StoreUnavailable } from '../../src/store/lock-store.js';
 
-const CALLER: Caller = { position: null, gone: () => new AbortController().signal, hasCompleted: () => false };
+const CALLER: Caller = {
+  position: null,
+  turns: null,
+  gone: () => new AbortController().signal,
+  hasCompleted: () => false,
+};
 const SECRET = 'SELECT owner FROM distributed_locks';
 
 /** Operations over a schema whose one field fails as it is told. */

@@ -8,6 +8,9 @@ import { ACQUIRE, acquireLock } from '../support/http-client.js';
 import { rounds } from '../support/rounds.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 
+/** After it a socket that is silent is closed. */
+const INIT_TIMEOUT_MS = 3_000;
+const PATIENCE_MS = 15_000;
 const WEBSOCKETS_AT_ONCE = 20;
 const STREAMS_AT_ONCE = 10;
 /** Of the heap, in bytes: what one run may leave in caches, and what varies from one collection to the next. */
@@ -49,8 +52,8 @@ async function vanishManyTimes(url: string): Promise<void> {
 }
 
 async function expectNothingLeft(app: TestApp): Promise<void> {
-  await expect.poll(() => app.metric('holdfast_watchers'), { timeout: 5_000 }).toBe(0);
-  await expect.poll(() => app.metric('holdfast_websockets'), { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => app.metric('holdfast_watchers'), { timeout: PATIENCE_MS }).toBe(0);
+  await expect.poll(() => app.metric('holdfast_websockets'), { timeout: PATIENCE_MS }).toBe(0);
 }
 
 describe('a subscription whose client vanishes', () => {
@@ -108,7 +111,10 @@ test('a watch that waits holds on to nothing of what it has told', async () => {
   const before = heapInUse();
   for (const client of clients) {
     client.subscribe('w', 'subscription { lockChanges { __typename ... on LockSnapshot { locks { metadata } } } }');
-    expect((await client.expect('next')).payload.data.lockChanges.locks).toHaveLength(locks);
+    for (let told = 0; told < locks;) {
+      const part = (await client.expect('next')).payload.data.lockChanges as { locks: object[] };
+      told += part.locks.length;
+    }
   }
   expect(heapInUse() - before).toBeLessThan((watches * locks * note.length) / 4);
 });
@@ -128,6 +134,6 @@ describe('sockets that never initialise', () => {
     const codes = await Promise.all(silent.map(async ({ closed }) => (await closed).code));
     expect(new Set(codes)).toEqual(new Set([4408]));
     expect(performance.now() - started).toBeLessThan(10_000);
-    expect(slowest).toBeLessThan(1_000);
+    expect(slowest).toBeLessThan(INIT_TIMEOUT_MS);
   });
 });

@@ -28,7 +28,7 @@ test.each(['websocket', 'sse'] as const)('an event that 100 watches by %s are to
   const { operations, resolve } = fixture();
   const results = Array.from({ length: 100 }, async () => {
     const position = { lastEventId: null, revision: null };
-    const caller = { position, gone: () => new AbortController().signal, hasCompleted: () => false };
+    const caller = { position, turns: null, gone: () => new AbortController().signal, hasCompleted: () => false };
     const operation = operations.prepare({ query: 'subscription { names }', caller }, transport);
     if (!('schema' in operation)) throw new Error('Refused');
     const stream = await operations.subscribe(operation);

@@ -3,15 +3,17 @@ import type { Command } from '../../locks/commands.js';
 import type { CommittedGroup, LockSelector, LockStore, LogHead, LogPage, RetentionPolicy } from '../lock-store.js';
 import { StoreUnavailable } from '../lock-store.js';
 import { Announcer } from './announcer.js';
-import { openPool } from './connections.js';
+import { openPool, processOf } from './connections.js';
 import { DatabaseClock } from './database-clock.js';
+import { namedFault } from './faults.js';
 import { GroupWriter } from './group-writer.js';
 import { GrowthListener } from './growth-listener.js';
+import { keepInstanceAlive } from './line-sql.js';
 import { momentSql } from './moments.js';
 import { pruneStep } from './prune.js';
 import { Reader } from './reader.js';
 
-/** One group, one step of pruning, and one to find out what became of a group, or to announce one. */
+/** One group, one step of pruning, and one for what is short: to find out what became of a group, to announce one, a sign of life. */
 const WRITE_CONNECTIONS = 3;
 const READ_CONNECTIONS = 3;
 
@@ -23,6 +25,8 @@ export interface PostgresqlStoreOptions {
   readonly retryWindowMs: number;
   /** Where to listen for changes; null: nowhere, they are looked for once a second. */
   readonly listenUrl: string | null;
+  /** Told why it can't listen, when that begins; null: it can again. */
+  readonly onListening: (reason: string | null) => void;
   /** Epoch milliseconds that are set by hand; null: the database's clock. */
   readonly wall: (() => number) | null;
 }
@@ -32,6 +36,7 @@ export class PostgresqlStore implements LockStore {
   /** A second one would take the lock as a group of its own, though its commands could have joined a larger one. */
   readonly groupsAtOnce = 1;
   readonly #listenUrl: string | null;
+  readonly #onListening: PostgresqlStoreOptions['onListening'];
   readonly #retryWindowMs: number;
   readonly #writePool: pg.Pool;
   /** The processes of the database that serve the write pool: what they notify of is known here. */
@@ -45,9 +50,10 @@ export class PostgresqlStore implements LockStore {
   #closed: Promise<void> | null = null;
 
   /** It connects when it is first asked. */
-  constructor(databaseUrl: string, { retryWindowMs, listenUrl, wall }: PostgresqlStoreOptions) {
+  constructor(databaseUrl: string, { retryWindowMs, listenUrl, onListening, wall }: PostgresqlStoreOptions) {
     const moment = momentSql(wall);
     this.#listenUrl = listenUrl;
+    this.#onListening = onListening;
     this.#retryWindowMs = retryWindowMs;
     this.#writePool = openPool(databaseUrl, WRITE_CONNECTIONS, WRITE_TIMEOUT_MS);
     this.#writePool.on('connect', (client) => this.#writeProcesses.add(processOf(client)));
@@ -60,6 +66,7 @@ export class PostgresqlStore implements LockStore {
     this.#writer = new GroupWriter(this.#writePool, this.#announcer, {
       retryWindowMs,
       wall,
+      sessionKey: () => this.#listener?.sessionKey ?? null,
       notBefore: (now) => clock.notBefore(now),
     });
   }
@@ -94,6 +101,25 @@ export class PostgresqlStore implements LockStore {
     return this.#reader.dueExpiries(limit);
   }
 
+  async keepAlive(instance: string, until: number): Promise<void> {
+    this.#refuseIfClosed();
+    try {
+      await this.#writePool.query(keepInstanceAlive(instance, until, this.#listener?.sessionKey ?? null));
+    } catch (error) {
+      throw namedFault(error, 'The database did not take a sign of life', null);
+    }
+  }
+
+  async idleLines(limit: number): Promise<readonly string[]> {
+    this.#refuseIfClosed();
+    return this.#reader.idleLines(limit);
+  }
+
+  async positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    this.#refuseIfClosed();
+    return this.#reader.positions(instance, resources);
+  }
+
   async countHeld(): Promise<number> {
     this.#refuseIfClosed();
     return this.#reader.countHeld();
@@ -105,7 +131,12 @@ export class PostgresqlStore implements LockStore {
   }
 
   onGrowth(wake: (revision?: bigint) => void): void {
-    this.#listener = new GrowthListener(this.#listenUrl, wake, this.#writeProcesses);
+    this.#listener = new GrowthListener({
+      databaseUrl: this.#listenUrl,
+      wake,
+      ownProcesses: this.#writeProcesses,
+      onListening: this.#onListening,
+    });
   }
 
   close(): Promise<void> {
@@ -122,9 +153,4 @@ export class PostgresqlStore implements LockStore {
   #refuseIfClosed(): void {
     if (this.#closed !== null) throw new StoreUnavailable('The database was let go', false);
   }
-}
-
-/** The driver knows the number of the server's process that serves a connection; its types don't. */
-function processOf(client: pg.PoolClient): number {
-  return (client as unknown as { processID: number }).processID;
 }
