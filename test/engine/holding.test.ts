@@ -113,6 +113,19 @@ it('a hold whose listener is done releases its lock', async () => {
   expect(await historyOf(databaseUrl, 'r')).toEqual(['ACQUIRED a', 'RELEASED a']);
 });
 
+it('a hold whose listener is done as the database fails releases its lock once it can', async () => {
+  const { engine, databaseUrl, observer } = await startEngine();
+  const holding = hold(engine, {}, COMPLETED);
+  await next(holding);
+  const letWrite = await failWrites(databaseUrl);
+  const returned = holding.return?.();
+  await expect.poll(() => observer.errors.length).toBeGreaterThan(1);
+  expect(await historyOf(databaseUrl, 'r')).toEqual(['ACQUIRED a']);
+  await letWrite();
+  await returned;
+  expect(await historyOf(databaseUrl, 'r')).toEqual(['ACQUIRED a', 'RELEASED a']);
+});
+
 it('a hold that is cut off leaves its lock to its TTL, and its token goes on with it at another instance', async () => {
   const here = await startEngine();
   const there = await startEngine({}, here);

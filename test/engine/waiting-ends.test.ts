@@ -149,7 +149,7 @@ it('a call that can not leave the line as the database fails does not know what 
   await inLine(databaseUrl, 0);
 });
 
-it('a lock that nobody wants is given back once the database takes it', async () => {
+it('a caller that goes as the database fails leaves the line once it can', async () => {
   const { engine, databaseUrl, observer } = await startHeld();
   const caller = new AbortController();
   const waiting = wait(engine, 'r', 'b', { caller: caller.signal, waitMs: null });
