@@ -226,6 +226,9 @@ describe('an id that was completed', () => {
   const SNAPSHOT = `subscription ($prefix: String) { lockChanges(filter: { prefix: $prefix }) {
     __typename ... on LockSnapshot { part complete locks { resource } } ... on LockEvent { resource } } }`;
 
+  const ACQUIRE_ALL = `mutation ($resources: [String!]!) {
+    acquireLocks(input: { resources: $resources, owner: "A" }) { __typename } }`;
+
   /** What is told under the id until a lock of that name is. */
   async function toldUntil(client: WebSocketClient, resource: string): Promise<any[]> {
     const told: any[] = [];
@@ -239,9 +242,13 @@ describe('an id that was completed', () => {
 
   async function startWith(locks: number) {
     const { url } = await startTestApp();
-    for (const prefix of ['a', 'b'])
-      await Promise.all(Array.from({ length: locks }, (_, n) => acquireLock(url, `${prefix}:${n}`, 'A')));
-    return { url, client: await WebSocketClient.open(url) };
+    const client = await WebSocketClient.open(url);
+    for (const prefix of ['a', 'b']) {
+      const resources = Array.from({ length: locks }, (_, n) => `${prefix}:${n}`);
+      const { data } = await client.run(ACQUIRE_ALL, { resources });
+      expect(data.acquireLocks).toEqual({ __typename: 'LocksAcquired' });
+    }
+    return { url, client };
   }
 
   test.each([
