@@ -54,6 +54,8 @@ export interface AcquireOptions {
   readonly requestId?: string | null;
   readonly reacquire?: boolean;
   readonly metadata?: unknown;
+  readonly waitMs?: number | null;
+  readonly detectDeadlock?: boolean;
 }
 
 export interface RenewOptions {

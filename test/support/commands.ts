@@ -1,7 +1,7 @@
 import type { AcquireCommand, ReleaseCommand, RenewCommand } from '../../src/locks/commands.js';
 
 export function acquire(resource: string, owner: string, rest: Partial<AcquireCommand> = {}): AcquireCommand {
-  return { kind: 'acquire', resource, owner, ttlMs: 30_000, requestId: null, reacquire: true, metadata: null, ...rest };
+  return { kind: 'acquire', resource, owner, ttlMs: 30_000, requestId: null, reacquire: true, metadata: null, wait: null, ...rest };
 }
 
 export function release(resource: string, owner: string, fencingToken: bigint | null = null): ReleaseCommand {

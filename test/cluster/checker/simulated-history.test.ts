@@ -3,24 +3,24 @@ import { rounds, timeLimit } from '../../support/rounds.js';
 import { freshSeed, SeededRandom } from '../random.js';
 import { findViolation } from './checker.js';
 import { CORRUPTIONS } from './corruptions.js';
-import { describe, type Call, type Change } from './history.js';
-import { simulateHistory } from './simulated-history.js';
+import { describe } from './history.js';
+import { simulateHistory, type SimulatedHistory } from './simulated-history.js';
 
 const TOLERANCE = { commandMs: 1, readMs: 1 };
 const LOST = 0.2;
 const PER_HISTORY = 10;
 
-function violationOf(calls: readonly Call[], log: readonly Change[]): string | null {
-  const violation = findViolation(calls, log, TOLERANCE);
+function violationOf(history: SimulatedHistory): string | null {
+  const violation = findViolation(history, history.log, TOLERANCE);
   return violation === null ? null : describe(violation);
 }
 
 test('a service that keeps the rules is believed, whatever overlaps and whatever is lost', { timeout: timeLimit(60_000) }, () => {
   const first = freshSeed();
   for (let seed = first; seed < first + rounds(2_000, 100); seed++) {
-    const { calls, log } = simulateHistory(seed, seed % 2 === 0 ? 0 : LOST);
-    expect(violationOf(calls, log), `seed ${seed}`).toBeNull();
-    expect(log.length).toBeGreaterThan(50);
+    const history = simulateHistory(seed, seed % 2 === 0 ? 0 : LOST);
+    expect(violationOf(history), `seed ${seed}`).toBeNull();
+    expect(history.log.length).toBeGreaterThan(50);
   }
 });
 
@@ -39,7 +39,7 @@ test.each(Object.keys(CORRUPTIONS))(
         const told = corrupt(call, history, random);
         if (told === null) continue;
         const calls = history.calls.map((other) => (other === call ? { ...call, told } : other));
-        expect(violationOf(calls, history.log), `seed ${seed}, call ${call.id}`).not.toBeNull();
+        expect(violationOf({ ...history, calls }), `seed ${seed}, call ${call.id}`).not.toBeNull();
         left--;
         corrupted++;
       }

@@ -1,7 +1,7 @@
 import { acquire, release, renew } from '../../support/commands.js';
 import type { AcquireCommand } from '../../../src/locks/commands.js';
 import { findViolation } from './checker.js';
-import { describe, type Call, type Change, type LockSeen, type Question, type Told } from './history.js';
+import { describe, type Call, type Change, type GroupCall, type HoldCall, type LockSeen, type Question, type Told } from './history.js';
 
 export const RESOURCE = 'r';
 
@@ -17,7 +17,7 @@ const TOLERANCE = { commandMs: 2, readMs: 2 };
 export function violationOf(tell: Story[1]): string | null {
   const sketch = new Sketch();
   tell(sketch);
-  const violation = findViolation(sketch.calls, sketch.log, TOLERANCE);
+  const violation = findViolation(sketch, sketch.log, TOLERANCE);
   return violation === null ? null : describe(violation);
 }
 
@@ -43,6 +43,8 @@ type AcquireDetails = Partial<Pick<AcquireCommand, 'ttlMs' | 'requestId'>> & {
  */
 export class Sketch {
   readonly calls: Call[] = [];
+  readonly groups: GroupCall[] = [];
+  readonly holds: HoldCall[] = [];
   readonly log: Change[] = [];
 
   /** An acquire that the log has. */
