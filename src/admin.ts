@@ -1,4 +1,4 @@
-import { databaseUrlOf } from './config.js';
+import { ConfigError, databaseUrlOf } from './config.js';
 import { providerOf, sqlitePath } from './store/database-url.js';
 import { backUp } from './store/sqlite/backup.js';
 import { restore } from './store/sqlite/restore.js';
@@ -14,23 +14,29 @@ Usage, for PostgreSQL, which has tools of its own to copy a database and put it 
 
 The database is the one that DATABASE_URL names; file:./holdfast.db if it is not set.`;
 
+const POSTGRESQL_FILES = `DATABASE_URL names a PostgreSQL database, which this does not write to a file or read from one:
+  pg_dump --format=custom --file=FILE URL         to back it up
+  pg_restore --clean --if-exists --dbname=URL FILE    to put it back, while no server runs; then, without a file:
+  npm run restore                                 so that fencing tokens go on above all earlier ones`;
+
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 try {
-  process.exitCode = await main(process.argv.slice(2), databaseUrlOf(process.env));
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof UnusableDatabase) && !isSystemError(error)) throw error;
+  if (!(error instanceof ConfigError) && !(error instanceof UnusableDatabase) && !isSystemError(error)) throw error;
   console.error(error.message);
   process.exitCode = EXIT_FAILED;
 }
 
-async function main(args: readonly string[], databaseUrl: string): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
   const [command, file, ...more] = args;
   if (command === '--help' || command === '-h') {
     console.log(USAGE);
     return 0;
   }
+  const databaseUrl = databaseUrlOf(process.env);
   const isPostgresql = providerOf(databaseUrl) === 'postgresql';
   if (isPostgresql && command === 'restore' && file === undefined) await runNewHistory(databaseUrl);
   else if (!isPostgresql && command === 'backup' && file !== undefined && more.length === 0)
@@ -38,7 +44,7 @@ async function main(args: readonly string[], databaseUrl: string): Promise<numbe
   else if (!isPostgresql && command === 'restore' && file !== undefined && more.length === 0)
     await runRestore(sqlitePath(databaseUrl), file);
   else {
-    console.error(USAGE);
+    console.error(isPostgresql && file !== undefined ? POSTGRESQL_FILES : USAGE);
     return EXIT_USAGE;
   }
   return 0;

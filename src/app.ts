@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { isLoopback, type Config } from './config.js';
 import { Engine } from './engine/engine.js';
-import { createContext, type Services } from './graphql/context.js';
+import { GraphQLContext, type Services } from './graphql/context.js';
 import { schema } from './graphql/schema.js';
-import { createFailureLog } from './observability/failure-log.js';
+import { FailureLog } from './observability/failure-log.js';
 import { createLogger, type Logger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { createMaskError } from './server/errors.js';
@@ -17,6 +17,8 @@ import { OriginPolicy } from './server/origins.js';
 import { PATHS } from './server/paths.js';
 import { closeAll, shutDown, type Closer } from './server/shutdown.js';
 import { WebSocketTransport } from './server/websocket.js';
+import { reasonFor } from './store/fault-reasons.js';
+import { StoreUnavailable } from './store/lock-store.js';
 import { openStore, type StoreOptions } from './store/open-store.js';
 import { openPrismaClient } from './store/prisma-clients.js';
 
@@ -59,19 +61,40 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
 
 async function openServices(config: Config, { logger, time }: AppParts & { logger: Logger }, closers: Closer[]) {
   const { databaseUrl, listenUrl, retryWindowMs, defaultTtlMs, maxTtlMs, maxWaitMs } = config;
-  const store = await openStore({ databaseUrl, listenUrl, retryWindowMs, time });
+  const store = await openStore({ databaseUrl, listenUrl, retryWindowMs, time, onListening: logListening(config, logger) });
   closers.push(() => store.close());
-  const metrics = new Metrics(() => store.countHeld(), createFailureLog(logger));
+  const failures = new FailureLog(logger, { outageIn, tryAgain: async () => engine.check() });
+  const metrics = new Metrics(
+    () => store.countHeld(),
+    (error) => failures.failed(error),
+  );
   const prisma = await openPrismaClient(databaseUrl);
   closers.push(() => prisma.$disconnect());
   // Prisma's first query takes longer than all that a start does: it is made before anybody waits for it.
   await prisma.lockClock.findFirst();
   const engine = await Engine.start(store, metrics, { retention: config.retention });
   // It closes the store as well, for which once more does no harm.
-  closers.push(() => engine.close());
+  closers.push(() => {
+    failures.close();
+    return engine.close();
+  });
   const limits = { defaultTtlMs, maxTtlMs, maxWaitMs, retryWindowMs };
   const services: Services = { engine, prisma, version: readVersion(), limits };
   return { services, metrics };
+}
+
+/** Null: the error is no outage. */
+function outageIn(error: unknown): string | null {
+  if (!(error instanceof StoreUnavailable)) return null;
+  return error.cause === undefined ? error.message : `${error.message}: ${reasonFor(error.cause)}`;
+}
+
+function logListening({ databaseUrl, listenUrl }: Config, logger: Logger): StoreOptions['onListening'] {
+  const variable = listenUrl === databaseUrl ? 'DATABASE_URL' : 'LISTEN_DATABASE_URL';
+  return (reason) => {
+    if (reason === null) logger.info(`${variable}: changes of other instances are told at once again`);
+    else logger.warn(`${variable}: changes of other instances are only looked for once a second, as LISTEN fails: ${reason}`);
+  };
 }
 
 function createTransports(config: Config, services: Services, metrics: Metrics, logger: Logger) {
@@ -79,7 +102,7 @@ function createTransports(config: Config, services: Services, metrics: Metrics, 
   const { introspection, allowedOrigins, host } = config;
   const operations = new Operations({
     schema,
-    createContext: (caller) => createContext(services, caller),
+    createContext: (caller) => new GraphQLContext(services, caller),
     introspection,
     maskError,
     metrics,

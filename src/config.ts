@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RetentionPolicy } from './store/lock-store.js';
+import { problemOfPostgresqlUrl } from './store/postgresql-url.js';
 
 /** All that can be set from outside, checked and in the units that the code uses. */
 export interface Config {
@@ -101,10 +102,15 @@ export function readConfig(environment: Environment): Config {
   });
 }
 
-/** The database that the environment names, unchecked; the default where the variable is empty or left out. */
-export function databaseUrlOf(environment: Environment): string {
-  const { DATABASE_URL = '' } = environment;
-  return DATABASE_URL === '' ? DEFAULT_DATABASE_URL : DATABASE_URL;
+/**
+ * The database that the environment names; the default where the variable is empty or left out.
+ *
+ * @throws ConfigError where it is none.
+ */
+export function databaseUrlOf({ DATABASE_URL }: Environment): string {
+  const parsed = ENVIRONMENT.shape.DATABASE_URL.safeParse(DATABASE_URL === '' ? undefined : DATABASE_URL);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(parsed.error.issues.map(({ message }) => describe('DATABASE_URL', { DATABASE_URL }, message)));
 }
 
 /** Whether only this machine can connect to it. */
@@ -121,6 +127,13 @@ function contradictions(env: Checked): [keyof Checked, string][] {
   if (env.DEFAULT_TTL_MS > env.MAX_TTL_MS) {
     found.push(['DEFAULT_TTL_MS', `must be at most MAX_TTL_MS, which is ${env.MAX_TTL_MS}`]);
   }
+  const { LISTEN_DATABASE_URL: listenUrl = NO_LISTENING } = env;
+  if (listenUrl !== NO_LISTENING && !isPostgresqlUrl(env.DATABASE_URL)) {
+    found.push([
+      'LISTEN_DATABASE_URL',
+      'must be left out where DATABASE_URL is not PostgreSQL: it is the same database by another way',
+    ]);
+  }
   if (!isLoopback(env.HOST) && env.ALLOW_ANONYMOUS !== 'true') {
     found.push([
       'HOST',
@@ -131,11 +144,14 @@ function contradictions(env: Checked): [keyof Checked, string][] {
 }
 
 function describe(variable: string, values: Readonly<Record<string, unknown>>, allowed: string): string {
-  // A database URL may carry a password, which may hold any character, and stand among the parameters as well.
-  const shown = String(values[variable])
-    .replace(/^([a-z]+:(?:\/\/)?)?.*@/is, '$1***@')
-    .replace(/(password=)[^&]*/gi, '$1***');
-  return `${variable}=${JSON.stringify(shown)}: ${allowed}`;
+  return `${variable}=${JSON.stringify(withoutPassword(String(values[variable])))}: ${allowed}`;
+}
+
+/** A database URL may carry a password, which may hold any character, and stand among the parameters as well. */
+function withoutPassword(value: string): string {
+  const [, scheme] = /^(postgres(?:ql)?:\/\/)[^@]+$/is.exec(value) ?? [];
+  if (scheme !== undefined && (!URL.canParse(value) || value.includes('#'))) return `${scheme}***`;
+  return value.replace(/^([a-z]+:(?:\/\/)?)?.*@/is, '$1***@').replace(/(password=)[^&]*/gi, '$1***');
 }
 
 function checked(fallback: string, pattern: RegExp, allowed: string) {
@@ -159,22 +175,29 @@ function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallba
 function databaseUrl(fallback: string) {
   return z
     .string()
-    .refine((url) => /^file:[^?#]+$/.test(url) || isPostgresqlUrl(url), `must be ${DATABASE_URLS}`)
+    .check(({ value: url, issues }) => {
+      if (/^file:[^?#]+$/.test(url)) return;
+      const message = isPostgresqlUrl(url) ? problemOfPostgresqlUrl(url) : `must be ${DATABASE_URLS}`;
+      if (message !== null) issues.push({ code: 'custom', input: url, message });
+    })
     .default(fallback);
 }
 
 function listenUrl() {
   return z
     .string()
-    .refine(
-      (url) => url === NO_LISTENING || isPostgresqlUrl(url),
-      `must be postgresql://user:password@host:port/database, or ${NO_LISTENING}`,
-    )
+    .check(({ value: url, issues }) => {
+      if (url === NO_LISTENING) return;
+      const message = isPostgresqlUrl(url)
+        ? problemOfPostgresqlUrl(url)
+        : `must be postgresql://user:password@host:port/database, or ${NO_LISTENING}`;
+      if (message !== null) issues.push({ code: 'custom', input: url, message });
+    })
     .optional();
 }
 
 function isPostgresqlUrl(url: string): boolean {
-  return /^postgres(ql)?:\/\/./.test(url) && URL.canParse(url);
+  return /^postgres(ql)?:\/\/./.test(url);
 }
 
 function origins() {

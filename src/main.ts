@@ -2,6 +2,7 @@
 import { ConfigError, readConfig, type Config } from './config.js';
 import { createLogger } from './observability/logger.js';
 import { closeOnSignal } from './server/shutdown.js';
+import { databaseName } from './store/database-url.js';
 import { StoreUnavailable } from './store/lock-store.js';
 import { UnusableDatabase } from './store/unusable-database.js';
 
@@ -37,7 +38,7 @@ const { startApp } = await import('./app.js');
 try {
   const app = await startApp(config, { logger });
   closeOnSignal(() => app.close(), logger);
-  logger.info(`listening on ${app.url}`);
+  logger.info({ database: databaseName(config.databaseUrl) }, `listening on ${app.url}`);
 } catch (error) {
   const reason = reasonOf(error, config);
   if (reason === null) throw error;

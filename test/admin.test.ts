@@ -49,10 +49,21 @@ describe('the commands of an administrator', () => {
     },
   );
 
-  test.each([[[]], [['backup']], [['backup', 'file']], [['restore', 'file']]])(
-    'given %j for PostgreSQL, whose own tools copy it, answer 2 and the usage',
-    (args) => {
-      expect(admin('postgresql://localhost/holdfast', ...args)).toMatchObject(usage);
-    },
-  );
+  test.each([[[]], [['backup']]])('given %j for PostgreSQL answer 2 and the usage', (args) => {
+    expect(admin('postgresql://localhost/holdfast', ...args)).toMatchObject(usage);
+  });
+
+  test.each([[['backup', 'file']], [['restore', 'file']]])('given %j for PostgreSQL say what to do with its own tools', (args) => {
+    const { status, stdout, stderr } = admin('postgresql://localhost/holdfast', ...args);
+    expect([status, stdout]).toEqual([2, '']);
+    for (const tool of ['pg_dump', 'pg_restore', 'npm run restore']) expect(stderr).toContain(tool);
+  });
+
+  test('given a DATABASE_URL that is wrong answer 1 and one line', () => {
+    expect(admin('postgresql://u:secret@localhost', 'restore')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^DATABASE_URL="postgresql:\/\/\*\*\*@localhost": must be .*\n$/) as string,
+    });
+  });
 });

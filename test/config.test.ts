@@ -95,6 +95,40 @@ describe('readConfig', () => {
     ]);
   });
 
+  test.each(['postgresql://u:pa#ss@h/db', 'postgresql://u:p@ss/word@h/db', 'postgresql://u:1?ss@h/db', 'postgresql://u:1#ss'])(
+    'refuses %s, which must be percent-encoded, and shows nothing of the password',
+    (url) => {
+      const [problem, ...others] = problemsOf({ DATABASE_URL: url });
+      expect(problem).toMatch(/^DATABASE_URL="postgresql:\/\/\*\*\*(@h\/db)?": must be .* percent-encoded: # as %23, \/ as %2F/);
+      expect(others).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['postgresql://db', 'must be postgresql://user:password@host:port/database: it names no database'],
+    ['postgresql://db/', 'must be postgresql://user:password@host:port/database: it names no database'],
+    [
+      'postgresql://db/locks?schema=abc&sslmode=require',
+      expect.stringMatching(/^must not have the parameter schema: allowed are host, /),
+    ],
+  ])('refuses %s, of which a part would be ignored, or is missing', (url, problem: unknown) => {
+    for (const variable of ['DATABASE_URL', 'LISTEN_DATABASE_URL']) {
+      const [found = ''] = problemsOf({ [variable]: url });
+      expect(found.slice(0, variable.length + url.length + 5)).toBe(`${variable}="${url}": `);
+      expect(found.slice(variable.length + url.length + 5)).toEqual(problem);
+    }
+  });
+
+  test('refuses LISTEN_DATABASE_URL beside a file, but for none', () => {
+    const variables = { DATABASE_URL: 'file:./holdfast.db', LISTEN_DATABASE_URL: 'postgresql://u:secret@db/locks' };
+    expect(problemsOf(variables)).toEqual([
+      expect.stringMatching(
+        /^LISTEN_DATABASE_URL="postgresql:\/\/\*\*\*@db\/locks": must be left out where DATABASE_URL is not PostgreSQL/,
+      ),
+    ]);
+    expect(problemsOf({ ...variables, LISTEN_DATABASE_URL: 'none' })).toEqual([]);
+  });
+
   test.each([
     ['postgres://u:pa/ss@h/db', 'postgres://***@h/db'],
     ['mysql://u:pa@ss@h', 'mysql://***@h'],
@@ -132,6 +166,11 @@ describe('readConfig', () => {
       ]);
     },
   );
+});
+
+test('a DATABASE_URL that is wrong is refused by every tool in the same words', () => {
+  const environment = { DATABASE_URL: 'postgresql://u:secret@db' };
+  expect(() => databaseUrlOf(environment)).toThrow(problemsOf(environment)[0]);
 });
 
 test.each([

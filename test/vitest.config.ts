@@ -20,6 +20,13 @@ const ON_POSTGRESQL_ALONE = ['test/**/postgresql/**/*.test.ts', 'test/**/postgre
 
 const REAL_TIME = 'test/**/*-real-time.test.ts';
 
+/** What measures short times, memory or the processor, or loads the machine as far as it goes. Others of real time mostly wait. */
+const MEASURING = [
+  ...['chaos', 'clocks', 'counter', 'late-commits', 'slow-reads', 'start'],
+  ...['expiry-notice', 'first-read', 'kill', 'long-ttl', 'time-zone', 'busy-database'],
+  ...['sweeper', 'errors', 'leaks', 'operation-limits', 'slow-client', 'expired-rows', 'busy'],
+].join('|');
+
 /** What of these needs real time. */
 const inRealTime = (patterns: string[]) =>
   patterns
@@ -32,7 +39,10 @@ interface Selection {
   readonly globalSetup?: string[];
 }
 
-/** Tests that run on one kind of database: those that need real time after the others, with the machine to themselves. */
+/**
+ * Tests that run on one kind of database: those that need real time after the others, and those that measure it last, with the
+ * machine to themselves.
+ */
 function projects(
   name: 'sqlite' | 'postgresql',
   { include, exclude, globalSetup = [] }: Selection,
@@ -56,9 +66,15 @@ function projects(
     project('', { include, exclude: [...exclude, REAL_TIME], maxWorkers: 2, sequence: { groupOrder: 0 } }),
     project('-real-time', {
       include: inRealTime(include),
-      exclude,
-      maxWorkers: 1,
+      exclude: [...exclude, `test/**/@(${MEASURING})-real-time.test.ts`],
+      maxWorkers: 2,
       sequence: { groupOrder: 1 },
+    }),
+    project('-measuring', {
+      include: inRealTime(include),
+      exclude: [...exclude, `test/**/!(${MEASURING})-real-time.test.ts`],
+      maxWorkers: 1,
+      sequence: { groupOrder: 2 },
     }),
   ];
 }

@@ -2,6 +2,7 @@ import type { AcquireAllCommand, AcquireCommand, Command } from '../locks/comman
 import type { Lock } from '../locks/lock.js';
 import type { OutcomeOf, Queued, Released, ReleasedAll, RenewedAll } from '../locks/outcomes.js';
 import type { LockStore, LogHead, RetentionPolicy } from '../store/lock-store.js';
+import type { CallerPresence } from './caller-presence.js';
 import { Feed } from './feed.js';
 import type { EngineObserver } from './observer.js';
 import { Hold, type HoldEngine, type HoldRequest, type HoldUpdate } from './hold.js';
@@ -72,7 +73,7 @@ export class Engine {
   acquire<C extends AcquireCommand | AcquireAllCommand>(
     command: Omit<C, 'wait'>,
     wait: WaitRequest | null,
-    caller: () => AbortSignal,
+    caller: () => CallerPresence,
   ): Promise<Exclude<OutcomeOf<C>, Queued>> {
     if (wait !== null) return this.#waiting.acquire<C>(command, wait, caller());
     return this.#writer.submit({ ...command, wait: null } as unknown as C) as Promise<Exclude<OutcomeOf<C>, Queued>>;

@@ -1,6 +1,7 @@
 import type { AcquireCommand, RenewCommand } from '../locks/commands.js';
 import type { Lock } from '../locks/lock.js';
 import type { Acquired, AcquireOutcome, Conflict, Renewed, RenewOutcome } from '../locks/outcomes.js';
+import type { CallerPresence } from './caller-presence.js';
 import type { WaitRequest } from './waiting-calls.js';
 import type { WatchItem, WatchRequest } from './watch.js';
 
@@ -44,7 +45,7 @@ export type HoldUpdate = HoldQueued | Acquired | Renewed | HoldLost | Conflict;
 
 /** What it needs of the engine. */
 export interface HoldEngine {
-  acquire(command: Omit<AcquireCommand, 'wait'>, wait: WaitRequest | null, caller: () => AbortSignal): Promise<AcquireOutcome>;
+  acquire(command: Omit<AcquireCommand, 'wait'>, wait: WaitRequest | null, caller: () => CallerPresence): Promise<AcquireOutcome>;
   submit(command: RenewCommand): Promise<RenewOutcome>;
   watch(request: WatchRequest): AsyncIterableIterator<WatchItem>;
   now(): Promise<number>;

@@ -1,80 +1,93 @@
-import type { AcquireAllCommand, AcquireCommand, LeaveCommand } from '../locks/commands.js';
-import { resourcesOf } from '../locks/commands.js';
+import { resourcesOf, type AcquireAllCommand, type AcquireCommand, type LeaveCommand } from '../locks/commands.js';
 import type { LockEvent } from '../locks/events.js';
 import type { Lock } from '../locks/lock.js';
 import type { Acquired, AcquiredAll, Conflict, Left } from '../locks/outcomes.js';
+import type { CallerPresence } from './caller-presence.js';
 
 /** Why a call waits no longer. */
-export type WaitEnd = 'granted' | 'timeout' | 'gone' | 'closing';
+export type WaitEnd = 'granted' | 'timeout' | 'gone' | 'closing' | 'taken-over' | 'lost';
 
-/** One call that may come to stand in line, and what the log has told of it. */
+/** One call that may come to stand in line, and what the log has told of it. There may be very many: it is kept small. */
 export class WaitingCall {
-  readonly #command: AcquireCommand | AcquireAllCommand;
+  readonly id: string;
   readonly resources: readonly string[];
-  readonly grants: LockEvent[] = [];
-  #end: WaitEnd | Error | null = null;
-  #settle: (() => void) | null = null;
+  readonly #command: AcquireCommand | AcquireAllCommand;
+  readonly #caller: CallerPresence;
+  /** Called once, when it stands in line and there is a reason not to. */
+  readonly #onEnd: (call: WaitingCall) => void;
+  #grants: readonly LockEvent[] = [];
+  #ticket: bigint | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #end: WaitEnd | null = null;
+  /** By `performance.now()`. */
+  #queuedAt = 0;
 
-  constructor(command: AcquireCommand | AcquireAllCommand) {
-    this.#command = command;
+  constructor(command: AcquireCommand | AcquireAllCommand, id: string, caller: CallerPresence, onEnd: (call: WaitingCall) => void) {
+    this.id = id;
     this.resources = resourcesOf(command);
+    this.#command = command;
+    this.#caller = caller;
+    this.#onEnd = onEnd;
+  }
+
+  get grants(): readonly LockEvent[] {
+    return this.#grants;
   }
 
   /** All that it waits for comes in one transaction, but one event after the other. */
   get isGranted(): boolean {
-    return this.grants.length === this.resources.length;
+    return this.#grants.length === this.resources.length;
+  }
+
+  get end(): WaitEnd | null {
+    return this.#end;
+  }
+
+  get hasCaller(): boolean {
+    return !this.#caller.aborted;
+  }
+
+  get waitedMs(): number {
+    return performance.now() - this.#queuedAt;
   }
 
   grant(event: LockEvent): void {
-    this.grants.push(event);
+    this.#grants = [...this.#grants, event];
     if (this.isGranted) this.stop('granted');
   }
 
-  get id(): string {
-    return this.#command.wait?.id ?? '';
+  /** It stands in line, if nothing has stopped it before. */
+  queue(ticket: bigint): void {
+    this.#ticket = ticket;
+    this.#queuedAt = performance.now();
+    if (this.#caller.aborted) this.#end ??= 'gone';
+    if (this.#end !== null) {
+      this.#onEnd(this);
+      return;
+    }
+    this.#caller.addEventListener('abort', this.#leaveCaller);
+    const waitMs = this.#command.wait?.waitMs ?? null;
+    if (waitMs !== null) this.#timer = setTimeout(stopForTime, waitMs, this);
   }
 
   /** Only the first reason counts. */
   stop(end: WaitEnd): void {
-    this.#end ??= end;
-    this.#settle?.();
+    if (this.#end !== null) return;
+    this.#end = end;
+    if (this.#ticket === null) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#caller.removeEventListener('abort', this.#leaveCaller);
+    this.#onEnd(this);
   }
 
-  fail(error: Error): void {
-    this.#end ??= error;
-    this.#settle?.();
-  }
-
-  /**
-   * Resolves with why it waits no longer.
-   *
-   * @throws what it failed with
-   */
-  async wait(caller: AbortSignal): Promise<WaitEnd> {
-    if (caller.aborted) this.stop('gone');
-    const onAbort = () => this.stop('gone');
-    const waitMs = this.#command.wait?.waitMs ?? null;
-    const timer = waitMs === null ? undefined : setTimeout(() => this.stop('timeout'), waitMs);
-    caller.addEventListener('abort', onAbort);
-    try {
-      if (this.#end === null) await new Promise<void>((resolve) => (this.#settle = resolve));
-    } finally {
-      clearTimeout(timer);
-      caller.removeEventListener('abort', onAbort);
-    }
-    const end = this.#end as WaitEnd | Error;
-    if (typeof end === 'string') return end;
-    throw end;
-  }
-
-  leave(ticket: bigint): LeaveCommand {
-    return { kind: 'leave', waiterId: this.id, ticket, resources: this.resources };
+  leave(): LeaveCommand {
+    return { kind: 'leave', waiterId: this.id, ticket: this.#ticket ?? 0n, resources: this.resources };
   }
 
   /** To be asked for when it is granted. */
   outcome(): Acquired | AcquiredAll {
     const locks = this.resources.map((resource) => {
-      const event = this.grants.find((grant) => grant.resource === resource) as LockEvent;
+      const event = this.#grants.find((grant) => grant.resource === resource) as LockEvent;
       return lockOf(event, this.#command.ttlMs);
     });
     const [lock] = locks;
@@ -89,6 +102,12 @@ export class WaitingCall {
     const conflict: Conflict = { kind: 'conflict', reason: 'WAIT_TIMEOUT', resource, current };
     return this.#command.kind === 'acquire' ? conflict : { ...conflict, blockedBy };
   }
+
+  readonly #leaveCaller = (): void => this.stop('gone');
+}
+
+function stopForTime(call: WaitingCall): void {
+  call.stop('timeout');
 }
 
 /** The lock as the event left it. */

@@ -4,6 +4,7 @@ import type { LockEvent } from '../locks/events.js';
 import type { OutcomeOf, Queued } from '../locks/outcomes.js';
 import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
 import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
+import type { CallerPresence } from './caller-presence.js';
 import { giveBack, type GivenLock } from './give-back.js';
 import type { EngineObserver } from './observer.js';
 import { Positions } from './positions.js';
@@ -52,7 +53,8 @@ export class WaitingCalls {
   readonly #calls = new Map<string, WaitingCall>();
   readonly #positions: Positions;
   readonly #stopSigns: () => Promise<void>;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #givingBack = new Set<Promise<void>>();
+  #onEmpty: (() => void) | null = null;
   #lastId = 0;
   #isClosing = false;
 
@@ -69,9 +71,30 @@ export class WaitingCalls {
    * @param caller aborts when nobody waits for the answer any more
    * @throws StoreUnavailable
    */
-  acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
-    if (this.#isClosing) return Promise.reject(shuttingDown());
-    return this.#track(this.#acquire<C>(command, wait, caller));
+  acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: CallerPresence): Promise<Answer<C>> {
+    if (this.#isClosing) return Promise.reject(failureOf('closing'));
+    return new Promise<Answer<C>>((resolve, reject) => {
+      const id = `${this.#instance}.${++this.#lastId}`;
+      const submitted = withWait(command as unknown as Acquire, { id, instance: this.#instance, ...wait });
+      const call = new WaitingCall(submitted, id, caller, (ended) => {
+        this.#answer(ended).then(resolve as (answer: unknown) => void, reject);
+      });
+      this.#calls.set(id, call);
+      this.#observer.waiting(this.#calls.size);
+      this.#writer.submit(submitted).then(
+        (outcome) => {
+          if (outcome.kind === 'queued') this.#queue(call, outcome, wait);
+          else {
+            this.#forget(call);
+            resolve(outcome as Answer<C>);
+          }
+        },
+        (error: unknown) => {
+          this.#forget(call);
+          reject(error as Error);
+        },
+      );
+    });
   }
 
   /** Takes an event that was somebody's turn. */
@@ -85,64 +108,55 @@ export class WaitingCalls {
 
   /** The log does not go on where it was: a turn may have been missed. */
   lost(): void {
-    for (const call of this.#calls.values()) call.fail(new StoreUnavailable('The history of the database changed', null));
+    for (const call of this.#calls.values()) call.stop('lost');
   }
 
   /** Nobody waits any longer: who stands in line leaves it, and is told to try elsewhere. Resolves when that is done. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const call of this.#calls.values()) call.stop('closing');
-    await Promise.all([...this.#underWay, this.#stopSigns(), this.#positions.close()]);
+    if (this.#calls.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
+    await Promise.all([...this.#givingBack, this.#stopSigns(), this.#positions.close()]);
   }
 
-  async #acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: AbortSignal): Promise<Answer<C>> {
-    const id = `${this.#instance}.${++this.#lastId}`;
-    const { waitMs, detectDeadlock, tell } = wait;
-    const submitted = { ...command, wait: { id, instance: this.#instance, waitMs, detectDeadlock } } as C;
-    const call = new WaitingCall(submitted);
-    this.#calls.set(id, call);
-    this.#observer.waiting(this.#calls.size);
-    try {
-      const outcome = await this.#writer.submit(submitted);
-      if (outcome.kind !== 'queued') return outcome as Answer<C>;
-      if (outcome.replaced !== null) this.#calls.get(outcome.replaced)?.fail(takenOver());
-      if (tell !== undefined) this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : outcome.deadline));
-      return (await this.#standInLine(call, outcome, caller)) as Answer<C>;
-    } finally {
-      this.#calls.delete(id);
-      this.#positions.leave(call);
-      this.#observer.waiting(this.#calls.size);
-    }
+  /** Releases what nobody wants any more; while the database does not answer, it tries again. Never throws. */
+  async giveBack(lock: GivenLock): Promise<void> {
+    const work = giveBack(lock, this.#writer, this.#observer, () => this.#isClosing);
+    this.#givingBack.add(work);
+    await work;
+    this.#givingBack.delete(work);
   }
 
-  async #standInLine(call: WaitingCall, { ticket }: Queued, caller: AbortSignal): Promise<unknown> {
-    const startedAt = performance.now();
+  #queue(call: WaitingCall, { ticket, deadline, replaced }: Queued, { waitMs, tell }: WaitRequest): void {
+    if (replaced !== null) this.#calls.get(replaced)?.stop('taken-over');
     if (this.#isClosing) call.stop('closing');
-    const end = await call.wait(caller);
-    this.#observer.waited(end, performance.now() - startedAt);
-    if (end === 'granted' && !caller.aborted) return call.outcome();
-    if (end !== 'granted') {
-      const left = await this.#writer.submit(call.leave(ticket));
-      if (left.kind === 'not-in-line') await this.#feed.reach(left.revision);
-      if (call.isGranted && end !== 'gone' && !caller.aborted) return call.outcome();
-      if (left.kind === 'left' && end === 'timeout') return call.timedOut(left);
+    if (tell !== undefined) this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : deadline));
+    call.queue(ticket);
+  }
+
+  /** What a call is told that waits no longer. */
+  async #answer(call: WaitingCall): Promise<unknown> {
+    const { end } = call;
+    this.#observer.waited(end ?? 'granted', call.waitedMs);
+    try {
+      if (end !== 'granted') {
+        const left = await this.#writer.submit(call.leave());
+        if (left.kind === 'left' && end === 'timeout') return call.timedOut(left);
+        if (left.kind === 'not-in-line') await this.#feed.reach(left.revision);
+      }
+      if (call.isGranted && call.hasCaller && end !== 'gone') return call.outcome();
+    } finally {
+      this.#forget(call);
     }
     for (const grant of call.grants) void this.giveBack(grant);
     throw failureOf(end);
   }
 
-  /** Releases what nobody wants any more; while the database does not answer, it tries again. Never throws. */
-  async giveBack(lock: GivenLock): Promise<void> {
-    await this.#track(giveBack(lock, this.#writer, this.#observer, () => this.#isClosing));
-  }
-
-  #track<T>(work: Promise<T>): Promise<T> {
-    const settled: Promise<unknown> = work.then(
-      () => this.#underWay.delete(settled),
-      () => this.#underWay.delete(settled),
-    );
-    this.#underWay.add(settled);
-    return work;
+  #forget(call: WaitingCall): void {
+    this.#calls.delete(call.id);
+    this.#positions.leave(call);
+    this.#observer.waiting(this.#calls.size);
+    if (this.#calls.size === 0) this.#onEmpty?.();
   }
 
   async #giveSign(): Promise<boolean> {
@@ -151,15 +165,27 @@ export class WaitingCalls {
   }
 }
 
-function shuttingDown(): StoreUnavailable {
-  return new StoreUnavailable('The server is shutting down', false);
+/** Written out: objects made by spreading others take several times the memory. */
+function withWait(command: Acquire, { id, instance, waitMs, detectDeadlock }: Wait): Acquire {
+  const { owner, ttlMs, requestId, reacquire, metadata } = command;
+  const wait = { id, instance, waitMs, detectDeadlock };
+  return command.kind === 'acquire'
+    ? { kind: 'acquire', resource: command.resource, owner, ttlMs, requestId, reacquire, metadata, wait }
+    : { kind: 'acquire-all', resources: command.resources, owner, ttlMs, requestId, reacquire, metadata, wait };
 }
 
-function takenOver(): StoreUnavailable {
-  return new StoreUnavailable('Another call took over the place in line', null);
-}
-
-function failureOf(end: WaitEnd): StoreUnavailable {
-  if (end === 'closing') return shuttingDown();
-  return end === 'timeout' ? takenOver() : new StoreUnavailable('The caller is gone', false);
+function failureOf(end: WaitEnd | null): StoreUnavailable {
+  switch (end) {
+    case 'closing':
+      return new StoreUnavailable('The server is shutting down', false);
+    case 'lost':
+      return new StoreUnavailable('The log does not go on where it was', null);
+    case 'timeout':
+    case 'taken-over':
+      return new StoreUnavailable('Another call took over the place in line', null);
+    case 'granted':
+    case 'gone':
+    case null:
+      return new StoreUnavailable('The caller is gone', false);
+  }
 }

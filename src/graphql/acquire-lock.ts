@@ -63,11 +63,12 @@ builder.mutationField('acquireLock', (t) =>
     args: {
       input: t.arg({ type: AcquireLockInput, required: true, description: 'Which lock to take, for whom and for how long.' }),
     },
-    resolve: (_root, { input }, { engine, limits, startAnswer, gone }) => {
-      startAnswer();
+    resolve: (_root, { input }, context) => {
+      context.startAnswer();
+      const { engine, limits, caller } = context;
       const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs);
       const wait = waitMs === null ? null : { waitMs, detectDeadlock: input.detectDeadlock ?? false };
-      return engine.acquire<AcquireCommand>(toCommand(input, limits), wait, gone);
+      return engine.acquire<AcquireCommand>(toCommand(input, limits), wait, () => caller.gone());
     },
   }),
 );

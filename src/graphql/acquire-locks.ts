@@ -60,11 +60,12 @@ builder.mutationField('acquireLocks', (t) =>
     description:
       'All of them or none. There is no order to agree on, so no deadlock among such calls. Conflict names the first that stands in the way; a requestId that is known for some of the names only is REQUEST_SPENT.',
     args: { input: t.arg({ type: AcquireLocksInput, required: true, description: 'Which locks to take, and for whom.' }) },
-    resolve: (_root, { input }, { engine, limits, startAnswer, gone }) => {
-      startAnswer();
+    resolve: (_root, { input }, context) => {
+      context.startAnswer();
+      const { engine, limits, caller } = context;
       const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs);
       const wait = waitMs === null ? null : { waitMs, detectDeadlock: false };
-      return engine.acquire<AcquireAllCommand>(toCommand(input, limits), wait, gone);
+      return engine.acquire<AcquireAllCommand>(toCommand(input, limits), wait, () => caller.gone());
     },
   }),
 );

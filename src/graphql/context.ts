@@ -1,3 +1,4 @@
+import type { CallerPresence } from '../engine/caller-presence.js';
 import type { Engine } from '../engine/engine.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
 import { queueLengths } from '../store/reads/queue-lengths.js';
@@ -21,63 +22,68 @@ export interface Services {
   readonly version: string;
 }
 
-/** What a transport knows of the one who asks. */
+/** The one who asks, as a transport knows it. */
 export interface Caller {
   /** null: the transport has no way of its own to resume. */
   readonly position: StreamPosition | null;
-  /** Aborts when nobody waits for the answer any more. Only an operation that may take long asks for it. */
-  readonly gone: () => AbortSignal;
+  /** Whether somebody still waits for the answer. Only an operation that may take long asks for it. */
+  gone(): CallerPresence;
   /** Of a stream that is returned: whether the one who asked said that it is done; else it may have been cut off. */
-  readonly hasCompleted: () => boolean;
+  hasCompleted(): boolean;
 }
 
-/** One operation's view of the services. */
-export interface GraphQLContext extends Services, Caller {
+/** One operation's view of the services: never shared among operations. */
+export class GraphQLContext implements Services {
+  readonly engine: Engine;
+  readonly prisma: PrismaReader;
+  readonly limits: Limits;
+  readonly version: string;
+  readonly caller: Caller;
+  #now: Promise<number> | null = null;
+  #lines: AskedLines | null = null;
+
+  constructor({ engine, prisma, limits, version }: Services, caller: Caller) {
+    this.engine = engine;
+    this.prisma = prisma;
+    this.limits = limits;
+    this.version = version;
+    this.caller = caller;
+  }
+
   /**
    * The store's time in epoch milliseconds: asked for once and then the same for the whole answer, so that no two of its
    * fields disagree on whether a lock has expired.
    */
-  readonly now: () => Promise<number>;
+  now(): Promise<number> {
+    return (this.#now ??= this.engine.now());
+  }
 
   /**
    * Starts another answer within the operation: `now` asks again. For the items of a subscription, and for the mutations
    * of one document, each of which answers as of a moment after it.
    */
-  readonly startAnswer: () => void;
+  startAnswer(): void {
+    this.#now = null;
+  }
 
   /** How many stand in line for the resource: read together for all that is asked for at one moment. */
-  readonly queueLength: (resource: string) => Promise<number>;
-}
+  async queueLength(resource: string): Promise<number> {
+    const asked = (this.#lines ??= this.#askForLines());
+    asked.resources.add(resource);
+    return (await asked.lengths).get(resource) ?? 0;
+  }
 
-/** A context for one operation: never shared among operations. */
-export function createContext(services: Services, { position, gone, hasCompleted }: Caller): GraphQLContext {
-  const { engine, prisma, limits, version } = services;
-  let now: Promise<number> | null = null;
-  let asked: { readonly resources: Set<string>; readonly lengths: Promise<Map<string, number>> } | null = null;
-  const askForLines = () => {
+  #askForLines(): AskedLines {
     const resources = new Set<string>();
-    const lengths = (now ??= engine.now()).then((moment) => {
-      asked = null;
-      return queueLengths(prisma, [...resources], moment);
+    const lengths = this.now().then((now) => {
+      this.#lines = null;
+      return queueLengths(this.prisma, [...resources], now);
     });
     return { resources, lengths };
-  };
-  return {
-    engine,
-    prisma,
-    limits,
-    version,
-    position,
-    gone,
-    hasCompleted,
-    now: () => (now ??= engine.now()),
-    startAnswer: () => {
-      now = null;
-    },
-    queueLength: async (resource) => {
-      asked ??= askForLines();
-      asked.resources.add(resource);
-      return (await asked.lengths).get(resource) ?? 0;
-    },
-  };
+  }
+}
+
+interface AskedLines {
+  readonly resources: Set<string>;
+  readonly lengths: Promise<ReadonlyMap<string, number>>;
 }

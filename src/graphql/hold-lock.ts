@@ -92,9 +92,9 @@ builder.subscriptionField(HOLDING_FIELD, (t) =>
     description:
       'Stands in line, takes the lock, renews it at a third of the TTL for as long as the subscription lives, and releases it when the client completes it. A connection that breaks without completing only stops the renewals: the TTL runs on, and who comes back within it with its token goes on holding. The stream ends after LockLost or Conflict. By WebSocket, or by POST with server-sent events, which know no completing: release it by releaseLock there.',
     args: { input: t.arg({ type: HoldLockInput, required: true, description: 'Which lock to hold, and for whom.' }) },
-    subscribe: (_root, { input }, { engine, limits, hasCompleted }) => engine.hold(toRequest(input, limits), hasCompleted),
-    resolve: (update, _args, { startAnswer }) => {
-      startAnswer();
+    subscribe: (_root, { input }, { engine, limits, caller }) => engine.hold(toRequest(input, limits), () => caller.hasCompleted()),
+    resolve: (update, _args, context) => {
+      context.startAnswer();
       return update;
     },
   }),

@@ -81,12 +81,12 @@ builder.subscriptionField('lockChanges', (t) =>
       snapshot: t.arg.boolean({ defaultValue: true, description: 'Whether a watch without `after` begins with what is held.' }),
     },
     // The engine's own iterator: it watches from here on, and whoever ends the subscription ends the watch at once.
-    subscribe: (_root, args, { engine, position }) => {
+    subscribe: (_root, args, { engine, caller: { position } }) => {
       const watch = engine.watch(toRequest(args, position?.lastEventId ?? null));
       return position === null ? watch : tellPositions(watch, position);
     },
-    resolve: (item, _args, { startAnswer }) => {
-      startAnswer();
+    resolve: (item, _args, context) => {
+      context.startAnswer();
       return item.kind === 'event' ? toEventRecord(item.event) : item;
     },
   }),

@@ -41,7 +41,7 @@ const LockObject = builder.prismaObject('DistributedLock', {
     }),
     queueLength: t.int({
       description: 'How many callers stand in line for it, now.',
-      resolve: ({ resource }, _args, { queueLength }) => queueLength(resource),
+      resolve: ({ resource }, _args, context) => context.queueLength(resource),
     }),
     metadata: t.expose('metadata', {
       type: 'JSON',
@@ -57,9 +57,9 @@ export const LockRef = builder.nodeRef<LockRecord, string, typeof LockObject>(Lo
     description: 'Made from the resource: the same for ever, whoever holds it.',
     resolve: ({ resource }) => resource,
   },
-  loadManyWithoutCache: async (resources, { prisma, now }) => {
-    const rows = await prisma.distributedLock.findMany({
-      where: { resource: { in: resources }, ...heldAt(await now()) },
+  loadManyWithoutCache: async (resources, context) => {
+    const rows = await context.prisma.distributedLock.findMany({
+      where: { resource: { in: resources }, ...heldAt(await context.now()) },
     });
     const byResource = new Map(rows.map((row) => [row.resource, row]));
     return resources.map((resource) => byResource.get(resource) ?? null);
@@ -72,11 +72,11 @@ builder.queryField('lock', (t) =>
     nullable: true,
     description: 'The lock, or null where it is free: never taken, released or expired.',
     args: { resource: t.arg.string({ required: true, description: 'The whole name of what is locked.' }) },
-    resolve: async (query, _root, args, { prisma, now }) =>
+    resolve: async (query, _root, args, context) =>
       // Not findUnique: Prisma would put those of one turn into one query, and plan, and keep, another one for each number of them.
-      prisma.distributedLock.findFirst({
+      context.prisma.distributedLock.findFirst({
         ...query,
-        where: { resource: nameInput('resource', args.resource), ...heldAt(await now()) },
+        where: { resource: nameInput('resource', args.resource), ...heldAt(await context.now()) },
       }),
   }),
 );

@@ -49,7 +49,7 @@ builder.queryField('locks', (t) =>
       fields: (connection) => ({
         totalCount: connection.int({
           description: 'How many locks the filter admits, on all pages together.',
-          resolve: async ({ filter }, _args, { prisma, now }) => countLocks(prisma, filter, await now()),
+          resolve: async ({ filter }, _args, context) => countLocks(context.prisma, filter, await context.now()),
         }),
         revision: connection.field({
           type: 'BigInt',
@@ -65,10 +65,10 @@ builder.queryField('locks', (t) =>
 /** Checks the arguments at once, so that a wrong one costs no query. */
 function pageByName(args: PageArgs, filter: ListFilter): (context: GraphQLContext) => Promise<Page<LockRecord>> {
   const request = readPageArgs(args, byName);
-  return async ({ prisma, now }) => readPage(request, byName, readLocksByName(prisma, filter, await now()));
+  return async (context) => readPage(request, byName, readLocksByName(context.prisma, filter, await context.now()));
 }
 
 function pageByExpiry(args: PageArgs, filter: ListFilter): (context: GraphQLContext) => Promise<Page<LockRecord>> {
   const request = readPageArgs(args, byExpiry);
-  return async ({ prisma, now }) => readPage(request, byExpiry, await readLocksByExpiry(prisma, filter, await now()));
+  return async (context) => readPage(request, byExpiry, await readLocksByExpiry(context.prisma, filter, await context.now()));
 }

@@ -44,9 +44,9 @@ builder.mutationField('releaseLock', (t) =>
     description:
       "Gives up a lock that the caller holds; nobody else's lock, and no other acquisition than the one named, is ever touched.",
     args: { input: t.arg({ type: ReleaseLockInput, required: true, description: 'Which lock to give up.' }) },
-    resolve: (_root, { input }, { engine, startAnswer }) => {
-      startAnswer();
-      return engine.submit({
+    resolve: (_root, { input }, context) => {
+      context.startAnswer();
+      return context.engine.submit({
         kind: 'release',
         resource: nameInput('resource', input.resource),
         owner: nameInput('owner', input.owner),

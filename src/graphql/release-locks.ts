@@ -40,9 +40,9 @@ builder.mutationField('releaseLocks', (t) =>
     description:
       "Gives up everything an owner holds (locks left out), or the named ones; nobody else's lock, and no other acquisition than the one named, is ever touched.",
     args: { input: t.arg({ type: ReleaseLocksInput, required: true, description: 'Which locks to give up.' }) },
-    resolve: (_root, { input }, { engine, startAnswer }) => {
-      startAnswer();
-      return engine.releaseAll(heldLocksInput(input));
+    resolve: (_root, { input }, context) => {
+      context.startAnswer();
+      return context.engine.releaseAll(heldLocksInput(input));
     },
   }),
 );

@@ -37,14 +37,14 @@ builder.mutationField('renewLock', (t) =>
     type: RenewLockResult,
     description: 'Extends a lock that the caller holds and that has not expired; never shortens it. Repeating it is safe.',
     args: { input: t.arg({ type: RenewLockInput, required: true, description: 'Which lock to keep.' }) },
-    resolve: (_root, { input }, { engine, limits, startAnswer }) => {
-      startAnswer();
-      return engine.submit({
+    resolve: (_root, { input }, context) => {
+      context.startAnswer();
+      return context.engine.submit({
         kind: 'renew',
         resource: nameInput('resource', input.resource),
         owner: nameInput('owner', input.owner),
         fencingToken: optionalRevisionInput('fencingToken', input.fencingToken),
-        ttlMs: optionalTtlInput(input.ttlMs, limits.maxTtlMs),
+        ttlMs: optionalTtlInput(input.ttlMs, context.limits.maxTtlMs),
       });
     },
   }),

@@ -44,9 +44,9 @@ builder.mutationField('renewLocks', (t) =>
     type: LocksRenewed,
     description: 'One heartbeat for everything an owner holds (locks left out), or for the named ones. Repeating it is safe.',
     args: { input: t.arg({ type: RenewLocksInput, required: true, description: 'Which locks to keep.' }) },
-    resolve: (_root, { input }, { engine, limits, startAnswer }) => {
-      startAnswer();
-      return engine.renewAll(heldLocksInput(input), optionalTtlInput(input.ttlMs, limits.maxTtlMs));
+    resolve: (_root, { input }, context) => {
+      context.startAnswer();
+      return context.engine.renewAll(heldLocksInput(input), optionalTtlInput(input.ttlMs, context.limits.maxTtlMs));
     },
   }),
 );

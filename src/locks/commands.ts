@@ -116,5 +116,7 @@ export function resourcesOf(command: Command): readonly string[] {
 
 /** What all of them are about, each once. */
 export function resourcesOfAll(commands: readonly Command[]): string[] {
-  return [...new Set(commands.flatMap(resourcesOf))];
+  const resources = new Set<string>();
+  for (const command of commands) for (const resource of resourcesOf(command)) resources.add(resource);
+  return [...resources];
 }

@@ -51,12 +51,16 @@ export function acquire(row: Lock | null, command: Acquisition, retries: RetryMe
   return take(row, command, moment);
 }
 
+interface Grant extends Decision<Acquired> {
+  readonly event: LockEvent;
+}
+
 /** Gives the lock to whoever asks, whose turn it is. */
 export function take(
   row: Lock | null,
   { resource, owner, ttlMs, requestId, metadata }: Omit<Acquisition, 'reacquire'>,
   moment: Moment,
-): Decision<Acquired> & { readonly event: LockEvent } {
+): Grant {
   const reacquired = heldLock(row, moment.now) !== null;
   const lock: Lock = {
     resource,
@@ -74,12 +78,9 @@ export function take(
   return { outcome: { kind: 'acquired', lock, reacquired }, row: lock, event: eventOf('ACQUIRED', lock, moment.now) };
 }
 
-export function release(
-  row: Lock | null,
-  command: Omit<ReleaseCommand, 'kind'>,
-  retries: RetryMemory,
-  moment: Moment,
-): Decision<ReleaseOutcome> {
+export type Release = Omit<ReleaseCommand, 'kind'>;
+
+export function release(row: Lock | null, command: Release, retries: RetryMemory, moment: Moment): Decision<ReleaseOutcome> {
   const { resource, owner, fencingToken } = command;
   if (fencingToken !== null) {
     const earlier = retries.releaseOf(resource, owner, fencingToken);

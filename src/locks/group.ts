@@ -29,6 +29,6 @@ export interface GroupState {
   readonly retries: RetryMemory;
   /** The last one that was given out. */
   readonly ticket: bigint;
-  /** null: nobody stands in line for any resource that the group names. */
+  /** null: nobody stands in line anywhere. */
   readonly standing: StandingWaiters | null;
 }

@@ -33,7 +33,8 @@ export class Lines {
   readonly #standing: StandingWaiters | null;
   /** By id: one that waits for several resources is read once in each of their lines. */
   readonly #left = new Map<string, Waiter>();
-  #joined: Waiter[] = [];
+  /** By ticket. */
+  readonly #joined: Waiter[] = [];
 
   constructor(standing: StandingWaiters | null) {
     this.#standing = standing;
@@ -49,35 +50,42 @@ export class Lines {
     return [...this.#left.values()];
   }
 
-  /** Whether the row and the line of the resource were read. */
-  knows(resource: string): boolean {
-    return this.#standing === null || this.#standing.lines.has(resource);
+  /** Whether nobody stands in line anywhere. */
+  get isEmpty(): boolean {
+    return this.#standing === null && this.#joined.length === 0;
+  }
+
+  /** That the rows and lines of all these were read; so they are read at once. @throws NotRead */
+  expect(resources: readonly string[]): void {
+    const unread = this.#standing === null ? [] : resources.filter((resource) => !this.#standing?.lines.has(resource));
+    if (unread.length > 0) throw new NotRead({ resources: unread, owners: [] });
   }
 
   /** Whose turn it is next. @throws NotRead */
   first(resource: string): Waiter | null {
-    if (this.#standing === null && this.#joined.length === 0) return null;
+    if (this.isEmpty) return null;
     let first = this.#joined.find(({ resources }) => resources.includes(resource)) ?? null;
     const line = this.#line(resource);
-    const stored = line.waiters.find((waiter) => !this.#hasLeft(waiter)) ?? null;
-    if (stored === null && !line.isWhole) throw new NotRead({ resources: [resource], owners: [] });
+    const stored = line?.waiters.find((waiter) => !this.#hasLeft(waiter)) ?? null;
+    if (stored === null && !line?.isWhole) throw new NotRead({ resources: [resource], owners: [] });
     if (stored !== null && (first === null || stored.ticket < first.ticket)) first = stored;
     return first;
   }
 
-  /** All that stand in line for the resource, whose turn is next first. @throws NotRead */
-  all(resource: string): readonly Waiter[] {
-    const line = this.#line(resource);
-    if (!line.isWhole) throw new NotRead({ resources: [resource], owners: [] });
-    const stored = line.waiters.filter((waiter) => !this.#hasLeft(waiter));
-    return [...stored, ...this.#joined.filter(({ resources }) => resources.includes(resource))].sort(byTicket);
+  /** All that stand in line for each of these, whose turn is next first. @throws NotRead */
+  all(resources: ReadonlySet<string>): Map<string, readonly Waiter[]> {
+    const unread = [...resources].filter((resource) => !this.#line(resource)?.isWhole);
+    if (unread.length > 0) throw new NotRead({ resources: unread, owners: [] });
+    return new Map([...resources].map((resource) => [resource, this.#all(resource)]));
   }
 
-  /** Everywhere that the owner stands in line. @throws NotRead */
-  of(owner: string): readonly Waiter[] {
-    const stored = this.#standing === null ? [] : this.#standing.byOwner.get(owner);
-    if (stored === undefined) throw new NotRead({ resources: [], owners: [owner] });
-    return [...stored.filter((waiter) => !this.#hasLeft(waiter)), ...this.#joined.filter((waiter) => waiter.owner === owner)];
+  /** Wherever one of these owners stands in line. @throws NotRead */
+  of(owners: ReadonlyMap<string, unknown>): readonly Waiter[] {
+    const byOwner = this.#standing?.byOwner;
+    const unread = byOwner === undefined ? [] : [...owners.keys()].filter((owner) => !byOwner.has(owner));
+    if (unread.length > 0) throw new NotRead({ resources: [], owners: unread });
+    const stored = [...owners.keys()].flatMap((owner) => byOwner?.get(owner) ?? []);
+    return [...stored.filter((waiter) => !this.#hasLeft(waiter)), ...this.#joined.filter(({ owner }) => owners.has(owner))];
   }
 
   /** One that the group's commands name, if it still stands in line. */
@@ -87,27 +95,29 @@ export class Lines {
   }
 
   join(waiter: Waiter): void {
-    this.#joined = [...this.#joined, waiter].sort(byTicket);
+    // Mostly the last: only a retry takes over the place of an earlier call.
+    const place = this.#joined.findLastIndex(({ ticket }) => ticket < waiter.ticket) + 1;
+    this.#joined.splice(place, 0, waiter);
   }
 
   leave(waiter: Waiter): void {
-    const joined = this.#joined.filter((other) => other.id !== waiter.id);
-    if (joined.length < this.#joined.length) this.#joined = joined;
-    else this.#left.set(waiter.id, waiter);
+    const place = this.#joined.findIndex(({ id }) => id === waiter.id);
+    if (place < 0) this.#left.set(waiter.id, waiter);
+    else this.#joined.splice(place, 1);
   }
 
   #hasLeft({ id }: Waiter): boolean {
     return this.#left.has(id);
   }
 
-  #line(resource: string): Line {
-    if (this.#standing === null) return NOBODY;
-    const line = this.#standing.lines.get(resource);
-    if (line === undefined) throw new NotRead({ resources: [resource], owners: [] });
-    return line;
+  #all(resource: string): readonly Waiter[] {
+    const stored = this.#line(resource)?.waiters.filter((waiter) => !this.#hasLeft(waiter)) ?? [];
+    const joined = this.#joined.filter(({ resources }) => resources.includes(resource));
+    return [...stored, ...joined].sort((one, other) => (one.ticket < other.ticket ? -1 : 1));
   }
-}
 
-function byTicket(a: Waiter, b: Waiter): number {
-  return a.ticket < b.ticket ? -1 : 1;
+  /** null: it was not read. */
+  #line(resource: string): Line | null {
+    return this.#standing === null ? NOBODY : (this.#standing.lines.get(resource) ?? null);
+  }
 }

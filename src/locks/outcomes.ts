@@ -122,18 +122,6 @@ export type AcquireOutcome = Acquired | Conflict;
 export type AcquireAllOutcome = AcquiredAll | Conflict;
 export type ReleaseOutcome = Released | NotFound | Forbidden | Conflict;
 export type RenewOutcome = Renewed | NotFound | Conflict;
-export type Outcome =
-  | AcquireOutcome
-  | AcquireAllOutcome
-  | ReleaseOutcome
-  | ReleasedAll
-  | RenewOutcome
-  | RenewedAll
-  | Settled
-  | Queued
-  | Left
-  | NotInLine;
-
 interface Outcomes {
   acquire: AcquireOutcome | Queued;
   'acquire-all': AcquireAllOutcome | Queued;
@@ -147,3 +135,5 @@ interface Outcomes {
 
 /** The outcomes that a command of that type can have. */
 export type OutcomeOf<C extends Command> = Outcomes[C['kind']];
+
+export type Outcome = OutcomeOf<Command>;

@@ -3,7 +3,10 @@ export const NEVER = 8_640_000_000_000_000;
 
 /** A call that stands in line for one resource, or for several at once. It holds nothing while it waits. */
 export interface Waiter {
-  /** The order of arrival: whoever has a lower one is ahead, in every line. */
+  /**
+   * The order of arrival: whoever has a lower one is ahead, in every line. That of a waiter which came and went within one group
+   * is given out again.
+   */
   readonly ticket: bigint;
   /** The call, as the instance that serves it named it: no two calls share one, and a call has but one. */
   readonly id: string;

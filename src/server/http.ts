@@ -138,7 +138,7 @@ export class HttpServer {
 
   async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isKnownPath(path)) {
-      text(response, 404, 'Not found');
+      text(response, 404, `Not found: GraphQL is at ${PATHS.graphql}`);
     } else if (path === PATHS.graphql) {
       await this.#graphql(search, request, response);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -174,7 +174,7 @@ export class HttpServer {
     const { origin, host, 'content-type': contentType } = request.headers;
     origins.writeCorsHeaders(response, origin);
     if (!origins.allows(origin, host)) {
-      refuse(response, 403, 'This origin is not allowed');
+      refuse(response, 403, 'This origin is not allowed: the variable ALLOWED_ORIGINS of the service lists those that are');
     } else if (request.method === 'OPTIONS') {
       origins.answerPreflight(response);
     } else if (request.method !== 'POST' && request.method !== 'GET') {

@@ -3,12 +3,15 @@ import type { Duplex } from 'node:stream';
 import type { ExecutionArgs } from 'graphql';
 import { CloseCode, handleProtocols, makeServer, type Context, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
+import type { Caller } from '../graphql/context.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import type { CallerPresence } from '../engine/caller-presence.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { limitExceeded } from './errors.js';
 import { LIMITS } from './limits.js';
 import type { Operations, PreparedOperation } from './operations.js';
+import { OperationPresence } from './operation-presence.js';
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import { Socket } from './socket.js';
@@ -169,8 +172,7 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
       if (extra.underWay > LIMITS.operationsPerSocket) {
         return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
       }
-      const caller = { position: null, gone: () => goneWith(context, id), hasCompleted: () => !extra.closed };
-      return operations.prepare({ query, operationName, variables, caller }, 'websocket');
+      return operations.prepare({ query, operationName, variables, caller: new SocketCaller(context, id) }, 'websocket');
     },
     // What onSubscribe prepared comes back here.
     execute: (args: ExecutionArgs) => operations.execute(args as PreparedOperation),
@@ -183,21 +185,27 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
   };
 }
 
-/** Aborts when the client completes the operation, or its socket closes: then the protocol returns what stands for it. */
-function goneWith(context: Context<Record<string, unknown>, Connection>, id: string): AbortSignal {
-  if (!(id in context.subscriptions)) return AbortSignal.abort();
-  const controller = new AbortController();
-  const end = (): Promise<IteratorReturnResult<undefined>> => {
-    controller.abort();
-    return Promise.resolve({ done: true, value: undefined });
-  };
-  const operation: AsyncGenerator<never, undefined, void> = {
-    next: end,
-    return: end,
-    throw: end,
-    [Symbol.asyncIterator]: () => operation,
-    [Symbol.asyncDispose]: async () => void (await end()),
-  };
-  context.subscriptions[id] = operation;
-  return controller.signal;
+/** Who waits for one operation of a socket. */
+class SocketCaller implements Caller {
+  readonly position = null;
+  readonly #context: Context<Record<string, unknown>, Connection>;
+  readonly #id: string;
+
+  constructor(context: Context<Record<string, unknown>, Connection>, id: string) {
+    this.#context = context;
+    this.#id = id;
+  }
+
+  /** Aborts when the client completes the operation, or its socket closes: then the protocol returns what stands for it. */
+  gone(): CallerPresence {
+    const operations = this.#context.subscriptions;
+    if (!(this.#id in operations)) return AbortSignal.abort();
+    const presence = new OperationPresence();
+    operations[this.#id] = presence;
+    return presence;
+  }
+
+  hasCompleted(): boolean {
+    return !this.#context.extra.closed;
+  }
 }

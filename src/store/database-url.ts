@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { placeOfPostgresql } from './postgresql-url.js';
 import { UnusableDatabase } from './unusable-database.js';
 
 export type DatabaseProvider = 'sqlite' | 'postgresql';
@@ -28,6 +29,11 @@ export function sqlitePath(databaseUrl: string): string {
   } catch (error) {
     throw new UnusableDatabase('INACCESSIBLE', `DATABASE_URL ${databaseUrl} names no file on this machine`, { cause: error });
   }
+}
+
+/** What tells one database from another, without credentials: the path of a file, or host, port and name. */
+export function databaseName(databaseUrl: string): string {
+  return providerOf(databaseUrl) === 'sqlite' ? sqlitePath(databaseUrl) : placeOfPostgresql(databaseUrl);
 }
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDriverAdapterError, type SqlDriverAdapter } from '@prisma/driver-adapter-utils';
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { providerOf, sqlitePath } from './database-url.js';
-import { driverMessage, type EngineConnection, type MigrationConnection } from './migrations/connection.js';
+import { driverMessage, failedWith, type EngineConnection, type MigrationConnection } from './migrations/connection.js';
 import { compareHistory, type HistoryStatus } from './migrations/history.js';
 import { MIGRATIONS_ROOT, readMigrations } from './migrations/migration-folders.js';
 import { openSchemaEngine } from './migrations/schema-engine.js';
@@ -15,6 +15,8 @@ const BUSY_POLL_MS = 20;
 
 /** What Prisma's engine answers for a database that has tables but no record of migrations. */
 const SCHEMA_NOT_EMPTY = 'P3005';
+
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Brings the schema of the database up to date, and creates the database where SQLite has none. All that is missing is
@@ -30,7 +32,9 @@ export async function applyMigrations(databaseUrl: string, root: string = MIGRAT
   const deadline = Date.now() + BUSY_WAIT_MS;
   for (;;) {
     // Opened anew each time: meanwhile the path may have come to name another file.
-    const connection = await open(databaseUrl);
+    const connection = await open(databaseUrl).catch((error: unknown) => {
+      throw explained(error, false);
+    });
     try {
       return await bringUpToDate(connection, migrations);
     } catch (error) {
@@ -90,20 +94,29 @@ async function applyPending(
 }
 
 /**
- * The engine asks for connections; it gets the one that holds the lock, and can't end what is not its own. Of a script
- * that fails it may report only what followed from that: so the failures are noted here.
+ * The engine asks for connections; it gets the one that holds the lock, and can't end what is not its own. Of what
+ * fails it may report only the text, or only what followed from that: so the failures are noted here.
  */
 function connectionFactory(connection: EngineConnection, failures: unknown[]): Parameters<typeof openSchemaEngine>[0] {
   const refuse = () => Promise.reject(new Error('Migrations run in one transaction, on one connection'));
-  const executeScript = async (script: string) => {
-    try {
-      await connection.executeScript(script);
-    } catch (error) {
-      failures.push(error);
-      throw error;
-    }
+  const note =
+    <Argument, Result>(run: (argument: Argument) => Promise<Result>) =>
+    async (argument: Argument) => {
+      try {
+        return await run(argument);
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      }
+    };
+  const adapter: SqlDriverAdapter = {
+    ...connection,
+    queryRaw: note((query) => connection.queryRaw(query)),
+    executeRaw: note((query) => connection.executeRaw(query)),
+    executeScript: note((script) => connection.executeScript(script)),
+    startTransaction: refuse,
+    dispose: () => Promise.resolve(),
   };
-  const adapter: SqlDriverAdapter = { ...connection, executeScript, startTransaction: refuse, dispose: () => Promise.resolve() };
   return {
     provider: connection.provider,
     adapterName: connection.adapterName,
@@ -117,7 +130,9 @@ function explained(error: unknown, isBusy: boolean): unknown {
   if (!isDriverAdapterError(error)) return error;
   return isBusy
     ? new UnusableDatabase('IN_USE', 'The database is held by another process that does not let go of it', { cause: error })
-    : new UnusableDatabase('INACCESSIBLE', `The database can't be used: ${driverMessage(error)}`, { cause: error });
+    : new UnusableDatabase('INACCESSIBLE', `The database can't be used: ${driverMessage(error)}${missingRight(error)}`, {
+        cause: error,
+      });
 }
 
 function migrationFailed(error: unknown, cause: unknown): UnusableDatabase {
@@ -127,7 +142,12 @@ function migrationFailed(error: unknown, cause: unknown): UnusableDatabase {
     });
   }
   const [firstLine] = driverMessage(cause).split('\n');
-  return new UnusableDatabase('MIGRATION_FAILED', `The schema could not be brought up to date, and is as it was: ${firstLine}`, {
-    cause,
-  });
+  const message = `The schema could not be brought up to date, and is as it was: ${firstLine}${missingRight(cause)}`;
+  return new UnusableDatabase('MIGRATION_FAILED', message, { cause });
+}
+
+/** What an account needs that may not do what it has to. */
+function missingRight(error: unknown): string {
+  if (!failedWith(error, INSUFFICIENT_PRIVILEGE)) return '';
+  return '. The account in DATABASE_URL needs the right CREATE on the schema public, or the database itself, and has to own the tables of Holdfast';
 }

@@ -11,6 +11,8 @@ export interface StoreOptions {
   readonly retryWindowMs: number;
   /** Where to listen for changes on PostgreSQL; null: nowhere, they are looked for once a second. Left out: the database itself. */
   readonly listenUrl?: string | null;
+  /** Told on PostgreSQL why it can't listen, when that begins; null: it can again. */
+  readonly onListening?: (reason: string | null) => void;
   /** A time that is set by hand; left out: the database's, which is the machine's for SQLite. */
   readonly time?: TimeCells;
 }
@@ -41,11 +43,12 @@ async function openPostgresqlStore({
   databaseUrl,
   retryWindowMs,
   listenUrl = databaseUrl,
+  onListening = () => undefined,
   time,
 }: StoreOptions): Promise<LockStore> {
   await applyMigrations(databaseUrl);
   const { PostgresqlStore } = await import('./postgresql/postgresql-store.js');
   const source = time === undefined ? null : timeSourceOf(time);
   const wall = source === null ? null : () => source.wall();
-  return new PostgresqlStore(databaseUrl, { retryWindowMs, listenUrl, wall });
+  return new PostgresqlStore(databaseUrl, { retryWindowMs, listenUrl, onListening, wall });
 }

@@ -4,6 +4,7 @@ import { benchHistory } from './history.js';
 import { benchPostgresql } from './postgresql.js';
 import { benchSnapshots } from './snapshots.js';
 import { benchTransports } from './transports.js';
+import { benchWaiting } from './waiting.js';
 import { benchWatch } from './watch.js';
 import { benchWriter } from './writer.js';
 
@@ -16,6 +17,7 @@ const BENCHES = {
   postgresql: benchPostgresql,
   history: benchHistory,
   snapshots: benchSnapshots,
+  waiting: benchWaiting,
 };
 
 const [first, file] = process.argv.slice(2);

@@ -6,6 +6,8 @@ export class SilentObserver implements EngineObserver {
   committed(): void {}
   published(): void {}
   watchers(): void {}
+  waiting(): void {}
+  waited(): void {}
   failed(error: unknown): void {
     console.error(error);
     process.exitCode = 1;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { script } from '../locks/scripts.js';
+import { scriptWithoutLines } from '../locks/scripts.js';
 import { startTestApps } from '../support/app.js';
 import { ManualTime } from '../support/manual-time.js';
 import { isSoak, rounds, timeLimit } from '../support/rounds.js';
@@ -29,7 +29,7 @@ test.each([
     let runs = 0;
 
     await fc.assert(
-      fc.asyncProperty(script, async (steps) => {
+      fc.asyncProperty(scriptWithoutLines, async (steps) => {
         const prefix = `run:${runs++}/`;
         const client = new ScriptedClient(api, time, prefix);
         const watch = await session.watch({ filter: { prefix }, snapshot: false });

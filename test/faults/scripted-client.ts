@@ -1,13 +1,11 @@
-import type { Command } from '../../src/locks/commands.js';
+import { resourcesOf, type Command } from '../../src/locks/commands.js';
 import type { Lock } from '../../src/locks/lock.js';
 import type { Outcome } from '../../src/locks/outcomes.js';
-import { LockModel } from '../locks/lock-model.js';
-import { resolve, type ScriptCommand, type Step } from '../locks/scripts.js';
+import { LineModel } from '../locks/line-model.js';
+import { prepare, RESOURCES, type Prepared, type Step } from '../locks/scripts.js';
 import type { ManualTime } from '../support/manual-time.js';
 import { acknowledgedBy, type Acknowledged } from './log-checks.js';
 import type { Answer, LockApi, LockView } from './lock-api.js';
-
-const RESOURCES = ['job:1', 'job:2', 'job:3'];
 
 /**
  * Plays a script on the service and on the model at the same moments, and keeps what both say in a form that can be
@@ -23,7 +21,7 @@ export class ScriptedClient {
   readonly #api: LockApi;
   readonly #time: ManualTime;
   readonly #prefix: string;
-  readonly #model = new LockModel();
+  readonly #model = new LineModel();
   /** The service's token of each acquisition of the model, in their order. */
   readonly #tokens: string[] = [];
 
@@ -34,26 +32,26 @@ export class ScriptedClient {
   }
 
   /** Lets time pass, sends the commands one after the other, and reads everything. */
-  async play({ advanceMs, commands }: Step): Promise<void> {
-    this.#time.advance(advanceMs);
+  async play(step: Step): Promise<void> {
+    this.#time.advance(step.advanceMs);
     this.#model.startGroup(this.#time.wall, RESOURCES);
-    for (const command of commands) if (command.kind !== 'expire') await this.#ask(command);
+    for (const prepared of prepare(step, [])) await this.#ask(prepared);
     await this.#read();
   }
 
-  async #ask(scripted: ScriptCommand): Promise<void> {
-    const command = resolve(scripted, this.#model);
-    const before = this.#model.acquisitions.length;
+  async #ask(prepared: Prepared): Promise<void> {
+    const command = prepared.resolve(this.#model);
+    const [resource = ''] = resourcesOf(command);
+    const before = this.#model.locks.acquisitions.length;
     const expected = this.#model.answer(command);
-    const answer = await this.#send(command);
-    if (this.#model.acquisitions.length > before) this.#tokens.push(answer.lock?.fencingToken ?? 'none');
+    const answer = await this.#send(command, this.#prefix + resource);
+    if (this.#model.locks.acquisitions.length > before) this.#tokens.push(answer.lock?.fencingToken ?? 'none');
     this.answers.push(this.#seen(answer));
     this.expectedAnswers.push(this.#foreseen(expected));
-    this.#note(acknowledgedBy(answer, this.#prefix + command.resource, 'owner' in command ? command.owner : ''));
+    this.#note(acknowledgedBy(answer, this.#prefix + resource, 'owner' in command ? command.owner : ''));
   }
 
-  #send(command: Command): Promise<Answer> {
-    const resource = this.#prefix + command.resource;
+  #send(command: Command, resource: string): Promise<Answer> {
     switch (command.kind) {
       case 'acquire': {
         const { owner, ttlMs, requestId, reacquire, metadata } = command;
@@ -66,13 +64,17 @@ export class ScriptedClient {
           fencingToken: this.#tokenFor(command.fencingToken),
           ttlMs: command.ttlMs,
         });
+      case 'acquire-all':
+      case 'release-all':
+      case 'renew-all':
       case 'expire':
-        throw new Error('The API has no such command');
+      case 'leave':
+        throw new Error(`No script without lines has a command of the kind ${command.kind}`);
     }
   }
 
   async #read(): Promise<void> {
-    const entries = RESOURCES.map((name) => this.#model.entries[name]);
+    const entries = RESOURCES.map((name) => this.#model.locks.entries[name]);
     const held = entries.filter((entry) => entry !== undefined && this.#time.wall < entry.expiresAt);
     this.expectedReads.push(held.map((entry) => this.#foreseenLock(entry ?? null)));
     this.reads.push((await this.#api.locks({ prefix: this.#prefix })).map((lock) => this.#seenLock(lock)));
@@ -94,7 +96,7 @@ export class ScriptedClient {
   }
 
   #ordinalOf(modelToken: bigint): number {
-    return this.#model.acquisitions.findIndex(({ token }) => token === modelToken);
+    return this.#model.locks.acquisitions.findIndex(({ token }) => token === modelToken);
   }
 
   #seen({ __typename: typename, lock, reacquired, reason, current, fencingToken, releasedAt }: Answer): unknown {
@@ -131,8 +133,15 @@ export class ScriptedClient {
       case 'forbidden':
         return { ...nothing, typename, current: this.#foreseenLock(outcome.current) };
       case 'not-found':
-      case 'settled':
         return { ...nothing, typename };
+      case 'acquired-all':
+      case 'released-all':
+      case 'renewed-all':
+      case 'queued':
+      case 'left':
+      case 'not-in-line':
+      case 'settled':
+        throw new Error(`No script without lines has an outcome of the kind ${outcome.kind}`);
     }
   }
 
@@ -145,14 +154,13 @@ export class ScriptedClient {
   }
 }
 
-const TYPENAMES: Readonly<Record<Outcome['kind'], string>> = {
+const TYPENAMES: Readonly<Partial<Record<Outcome['kind'], string>>> = {
   acquired: 'LockAcquired',
   renewed: 'LockRenewed',
   released: 'LockReleased',
   conflict: 'Conflict',
   forbidden: 'Forbidden',
   'not-found': 'NotFound',
-  settled: 'no answer',
 };
 
 const moment = (epochMs: number) => new Date(epochMs).toISOString();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { AcquireCommand } from '../../src/locks/commands.js';
-import { decide } from '../../src/locks/decide.js';
+import * as rules from '../../src/locks/decide.js';
 import type { Lock } from '../../src/locks/lock.js';
 import { acquire, expiredLock, lock, lockEvent, NOW, remembering, REVISION } from '../support/lock-values.js';
 
 const decideAcquire = (row: Lock | null, command: AcquireCommand, retries = remembering()) =>
-  decide(row, command, retries, { now: NOW, revision: REVISION });
+  rules.acquire(row, command, retries, { now: NOW, revision: REVISION });
 
 const known = (requestId: string) => remembering(lockEvent({ requestId }));
 

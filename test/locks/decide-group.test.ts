@@ -4,15 +4,24 @@ import { decideGroup } from '../../src/locks/decide-group.js';
 import type { Lock } from '../../src/locks/lock.js';
 import { acquire, expiredLock, lock, lockEvent, NOW, release, remembering, renew } from '../support/lock-values.js';
 
+const stateOf = (rows: readonly Lock[], retries = remembering()) => ({
+  revision: 100n,
+  now: NOW,
+  rows: new Map(rows.map((row) => [row.resource, row])),
+  retries,
+  ticket: 0n,
+  standing: null,
+});
+
 const decideAll = (rows: readonly Lock[], commands: readonly Command[], retries = remembering()) =>
-  decideGroup({ revision: 100n, now: NOW, rows: new Map(rows.map((row) => [row.resource, row])), retries }, commands);
+  decideGroup(stateOf(rows, retries), commands);
 
 const brief = ({ events }: ReturnType<typeof decideGroup>) =>
   events.map(({ revision, type, resource, owner }) => `${revision} ${type} ${resource} ${owner}`);
 
 describe('a group', () => {
   test('without commands decides nothing', () => {
-    expect(decideAll([lock()], [])).toEqual({ outcomes: [], events: [], changedRows: new Map() });
+    expect(decideAll([lock()], [])).toEqual({ outcomes: [], events: [], changedRows: new Map(), joined: [], left: [] });
   });
 
   test('answers each command in its place', () => {
@@ -73,9 +82,9 @@ describe('a group', () => {
   });
 
   test('leaves the state that it was given as it was', () => {
-    const rows = new Map([['job:1', lock()]]);
-    decideGroup({ revision: 100n, now: NOW, rows, retries: remembering() }, [release()]);
-    expect(rows).toEqual(new Map([['job:1', lock()]]));
+    const state = stateOf([lock()]);
+    decideGroup(state, [release(), acquire({ requestId: 'r1' })]);
+    expect(state).toEqual(stateOf([lock()]));
   });
 });
 

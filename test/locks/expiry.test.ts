@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { decide, settle } from '../../src/locks/decide.js';
+import { decideGroup } from '../../src/locks/decide-group.js';
+import { settle } from '../../src/locks/decide.js';
 import { heldLock, isHeld } from '../../src/locks/lock.js';
-import { expiredLock, lock, lockEvent, NOW, remembering, REVISION } from '../support/lock-values.js';
+import { expire, expiredLock, lock, lockEvent, NOW, remembering, REVISION } from '../support/lock-values.js';
 
 const moment = { now: NOW, revision: REVISION };
 
@@ -52,6 +53,9 @@ test.each([
   ['a settled one', expiredLock()],
   ['no row', null],
 ])('expire of %s answers settled, and changes nothing more', (_, row) => {
-  const decision = decide(row, { kind: 'expire', resource: 'job:1' }, remembering(), moment);
-  expect(decision).toEqual({ outcome: { kind: 'settled', resource: 'job:1' }, row, event: null });
+  const rows = new Map(row === null ? [] : [[row.resource, row]]);
+  const state = { revision: 100n, now: NOW, rows, retries: remembering(), ticket: 0n, standing: null };
+  const { outcomes, events } = decideGroup(state, [expire('job:1')]);
+  expect(outcomes).toEqual([{ kind: 'settled', resource: 'job:1' }]);
+  expect(events).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ReleaseCommand } from '../../src/locks/commands.js';
-import { decide } from '../../src/locks/decide.js';
+import * as rules from '../../src/locks/decide.js';
 import type { Lock } from '../../src/locks/lock.js';
 import { expiredLock, lock, lockEvent, NOW, release, remembering, REVISION } from '../support/lock-values.js';
 
 const decideRelease = (row: Lock | null, command: ReleaseCommand, retries = remembering()) =>
-  decide(row, command, retries, { now: NOW, revision: REVISION });
+  rules.release(row, command, retries, { now: NOW, revision: REVISION });
 
 const releasedBefore = remembering(lockEvent({ type: 'RELEASED', revision: 20n, at: NOW - 2_000 }));
 

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import type { RenewCommand } from '../../src/locks/commands.js';
-import { decide } from '../../src/locks/decide.js';
+import * as rules from '../../src/locks/decide.js';
 import type { Lock } from '../../src/locks/lock.js';
-import { expiredLock, lock, lockEvent, NOW, remembering, renew, REVISION } from '../support/lock-values.js';
+import { expiredLock, lock, lockEvent, NOW, renew, REVISION } from '../support/lock-values.js';
 
-const decideRenew = (row: Lock | null, command: RenewCommand) =>
-  decide(row, command, remembering(), { now: NOW, revision: REVISION });
+const decideRenew = (row: Lock | null, command: RenewCommand) => rules.renew(row, command, { now: NOW, revision: REVISION });
 
 test('renew of a resource without a row answers not-found', () => {
   expect(decideRenew(null, renew())).toEqual({ outcome: { kind: 'not-found', resource: 'job:1' }, row: null, event: null });
@@ -90,6 +89,6 @@ test('renew that would bring expiresAt forward answers renewed and leaves it whe
 
 test('renew repeated extends again from the later moment', () => {
   const first = decideRenew(lock(), renew({ ttlMs: 20_000 }));
-  const second = decide(first.row, renew({ ttlMs: 20_000 }), remembering(), { now: NOW + 5_000, revision: REVISION + 1n });
+  const second = rules.renew(first.row, renew({ ttlMs: 20_000 }), { now: NOW + 5_000, revision: REVISION + 1n });
   expect(second.row).toMatchObject({ expiresAt: NOW + 25_000, fencingToken: 7n });
 });

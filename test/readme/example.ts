@@ -18,6 +18,8 @@ export interface RunningExample {
   readonly exited: Promise<number | null>;
   /** Resolves when it has printed a line that matches. */
   printed(pattern: RegExp): Promise<void>;
+  /** The same of what it complains of. */
+  complained(pattern: RegExp): Promise<void>;
   /** Ends it before the test is over; left out: SIGKILL. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -59,6 +61,9 @@ function run(command: string, args: readonly string[], cwd: string, env: Readonl
     async printed(pattern) {
       const print = () => lines.find((line) => pattern.test(line)) ?? `${lines.join('\n')}${complaints}`;
       await expect.poll(print, { timeout: PATIENCE_MS }).toMatch(pattern);
+    },
+    async complained(pattern) {
+      await expect.poll(() => complaints, { timeout: PATIENCE_MS }).toMatch(pattern);
     },
     stop,
   };

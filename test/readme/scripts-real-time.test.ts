@@ -4,7 +4,7 @@ import { acquireLock, post } from '../support/http-client.js';
 import { runScript } from './example.js';
 import { CODE_BLOCKS, codeBlock } from './readme.js';
 
-const HOLDER = '{ lock(resource: "job:42") { owner fencingToken } }';
+const HOLDER = '{ lock(resource: "report:weekly") { owner fencingToken } }';
 const RELEASE = 'mutation ($input: ReleaseLockInput!) { releaseLock(input: $input) { __typename } }';
 const SLOW = { timeout: 60_000 };
 
@@ -36,7 +36,7 @@ describe('the script that holds a lock', () => {
     const script = runScript('hold.mjs', origin, endless);
     await script.printed(/^step 1 /);
     const { data } = await post(url, HOLDER);
-    await post(url, RELEASE, { input: { resource: 'job:42', owner: data?.['lock'].owner } });
+    await post(url, RELEASE, { input: { resource: 'report:weekly', owner: data?.['lock'].owner } });
     expect(await script.exited).toBe(1);
     expect(await script.complaints).toContain('lost: Nothing is held');
   });
@@ -77,6 +77,28 @@ describe('the scripts that watch', () => {
     await startTestApp({ env: { DATABASE_URL: first.databaseUrl, PORT: new URL(first.origin).port } });
     await script.printed(/^2 ACQUIRED job:2$/);
     expect(script.lines.filter((line) => /STARTED|GAP|RESET|1 ACQUIRED/.test(line))).toHaveLength(2);
+    await script.stop();
+  });
+
+  test('by hand: stops at a query that is wrong, and says what is', SLOW, async () => {
+    const { origin } = await startTestApp();
+    const script = runScript('resume.mjs', origin, (text) => text.replace('LockBookmark { logId', 'LockBookmark { nothing'));
+    expect(await script.exited).toBe(1);
+    expect(await script.complaints).toContain('Cannot query field "nothing"');
+  });
+
+  test('by urql: stops where the service is down', SLOW, async () => {
+    const { origin, close } = await startTestApp();
+    await close();
+    const script = runScript('urql.mjs', origin);
+    expect(await script.exited).toBe(1);
+    expect(await script.complaints).toContain('[Network]');
+  });
+
+  test('by urql: tells why the watch has ended', SLOW, async () => {
+    const { origin } = await startTestApp();
+    const script = runScript('urql.mjs', origin, (text) => text.replace('LockSnapshot { complete }', 'LockSnapshot { nothing }'));
+    await script.complained(/The watch has ended: .*Cannot query field "nothing"/);
     await script.stop();
   });
 

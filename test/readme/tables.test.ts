@@ -126,7 +126,7 @@ test.each([
   ['server/socket.ts', 'SILENCE_MS', 60_000, 'within 60 seconds'],
   ['store/sqlite/write-connection.ts', 'MAX_WAL_PAGES', 64_000, '16 to 250 MiB'],
   ['store/new-history.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],
-  ['store/migrations/postgresql-connection.ts', 'OLDEST_VERSION', 13, 'PostgreSQL 13 or later'],
+  ['store/postgresql/check-server.ts', 'OLDEST_VERSION', 13, 'PostgreSQL 13 or later'],
   ['store/postgresql/group-sql.ts', 'IDLE_TIMEOUT_MS', 1500, 'after 1.5 seconds'],
   ['store/postgresql/growth-listener.ts', 'POLL_MS', 1000, 'once a second'],
 ])('%s has the %s that is told', (file, constant, value, told) => {

@@ -41,8 +41,9 @@ describe('a request that another site can make a browser send', () => {
 
   test.each([EVIL, 'null'])('from the origin %s changes nothing, and is not echoed', async (origin) => {
     const { url } = await startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } });
-    const { status, headers } = await post(url, MUTATION, {}, { origin });
+    const { status, headers, errors } = await post(url, MUTATION, {}, { origin });
     expect(status).toBe(403);
+    expect(errors?.[0]?.message).toContain('ALLOWED_ORIGINS');
     expect(headers.get('access-control-allow-origin')).toBeNull();
     expect((await post(url, HELD)).data).toEqual({ lock: null });
   });
@@ -174,7 +175,7 @@ describe('a request', () => {
     const { origin } = await startTestApp();
     for (const path of ['/', '/graphql/', '/graphqlx', '/health', '/favicon.ico']) {
       const response = await fetch(`${origin}${path}`, { headers: { accept: 'text/html' } });
-      expect([path, response.status, await response.text()]).toEqual([path, 404, 'Not found\n']);
+      expect([path, response.status, await response.text()]).toEqual([path, 404, 'Not found: GraphQL is at /graphql\n']);
     }
   });
 

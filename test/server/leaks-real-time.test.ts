@@ -8,6 +8,9 @@ import { ACQUIRE, acquireLock } from '../support/http-client.js';
 import { rounds } from '../support/rounds.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 
+/** After it a socket that is silent is closed. */
+const INIT_TIMEOUT_MS = 3_000;
+const PATIENCE_MS = 15_000;
 const WEBSOCKETS_AT_ONCE = 20;
 const STREAMS_AT_ONCE = 10;
 /** Of the heap, in bytes: what one run may leave in caches, and what varies from one collection to the next. */
@@ -49,8 +52,8 @@ async function vanishManyTimes(url: string): Promise<void> {
 }
 
 async function expectNothingLeft(app: TestApp): Promise<void> {
-  await expect.poll(() => app.metric('holdfast_watchers'), { timeout: 5_000 }).toBe(0);
-  await expect.poll(() => app.metric('holdfast_websockets'), { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => app.metric('holdfast_watchers'), { timeout: PATIENCE_MS }).toBe(0);
+  await expect.poll(() => app.metric('holdfast_websockets'), { timeout: PATIENCE_MS }).toBe(0);
 }
 
 describe('a subscription whose client vanishes', () => {
@@ -128,6 +131,6 @@ describe('sockets that never initialise', () => {
     const codes = await Promise.all(silent.map(async ({ closed }) => (await closed).code));
     expect(new Set(codes)).toEqual(new Set([4408]));
     expect(performance.now() - started).toBeLessThan(10_000);
-    expect(slowest).toBeLessThan(1_000);
+    expect(slowest).toBeLessThan(INIT_TIMEOUT_MS);
   });
 });

@@ -1,4 +1,13 @@
-import type { AcquireCommand, ReleaseCommand, RenewCommand } from '../../src/locks/commands.js';
+import type {
+  AcquireAllCommand,
+  AcquireCommand,
+  ExpireCommand,
+  ReleaseAllCommand,
+  ReleaseCommand,
+  RenewAllCommand,
+  RenewCommand,
+  Wait,
+} from '../../src/locks/commands.js';
 import type { LockEvent } from '../../src/locks/events.js';
 import type { Lock } from '../../src/locks/lock.js';
 import { RetryMemory } from '../../src/locks/retries.js';
@@ -41,12 +50,48 @@ export function acquire(changes: Partial<AcquireCommand> = {}): AcquireCommand {
     requestId: null,
     reacquire: true,
     metadata: null,
+    wait: null,
     ...changes,
   };
 }
 
+export function acquireAll(resources: readonly string[], changes: Partial<AcquireAllCommand> = {}): AcquireAllCommand {
+  return {
+    kind: 'acquire-all',
+    resources,
+    owner: 'anna',
+    ttlMs: 30_000,
+    requestId: null,
+    reacquire: true,
+    metadata: null,
+    wait: null,
+    ...changes,
+  };
+}
+
+/** For ten seconds. */
+export function waiting(id: string, changes: Partial<Wait> = {}): Wait {
+  return { id, instance: 'instance 1', waitMs: 10_000, detectDeadlock: false, ...changes };
+}
+
 export function release(changes: Partial<ReleaseCommand> = {}): ReleaseCommand {
   return { kind: 'release', resource: 'job:1', owner: 'anna', fencingToken: null, ...changes };
+}
+
+export function releaseAll(resources: readonly string[], changes: Partial<ReleaseAllCommand> = {}): ReleaseAllCommand {
+  return { kind: 'release-all', owner: 'anna', locks: resources.map(withoutToken), ...changes };
+}
+
+export function renewAll(resources: readonly string[], changes: Partial<RenewAllCommand> = {}): RenewAllCommand {
+  return { kind: 'renew-all', owner: 'anna', locks: resources.map(withoutToken), ttlMs: null, ...changes };
+}
+
+function withoutToken(resource: string) {
+  return { resource, fencingToken: null };
+}
+
+export function expire(resource: string): ExpireCommand {
+  return { kind: 'expire', resource };
 }
 
 export function renew(changes: Partial<RenewCommand> = {}): RenewCommand {
@@ -66,6 +111,7 @@ export function lockEvent(changes: Partial<LockEvent> = {}): LockEvent {
     expiresAt: NOW + 10_000,
     requestId: null,
     metadata: null,
+    waiterId: null,
     ...changes,
   };
 }

@@ -10,6 +10,8 @@ const START_TIMEOUT_MS = 60_000;
 export interface ServerProcess {
   readonly process: ChildProcess;
   readonly url: string;
+  /** Which one it says that it uses. */
+  readonly database: string;
   /** The exit code, or the signal that ended it. */
   readonly exited: Promise<number | string>;
 }
@@ -25,11 +27,11 @@ export async function startServerProcess(env: Readonly<Record<string, string>>):
     child.kill('SIGKILL');
     await exited;
   });
-  const url = await Promise.race([
-    readUrl(child),
+  const { url, database } = await Promise.race([
+    readStart(child),
     exited.then((code) => Promise.reject(new Error(`The server ended with ${code}`))),
   ]);
-  return { process: child, url, exited };
+  return { process: child, url, database, exited };
 }
 
 /** What a start that is refused says, and its exit code. */
@@ -45,18 +47,18 @@ export async function failToStart(env: Readonly<Record<string, string>>): Promis
   return { code, text };
 }
 
-async function readUrl(child: ChildProcess): Promise<string> {
+async function readStart(child: ChildProcess): Promise<{ readonly url: string; readonly database: string }> {
   if (child.stdout === null) throw new Error('The output is not piped');
   const lines = createInterface(child.stdout);
   const timeout = setTimeout(() => lines.close(), START_TIMEOUT_MS);
   for await (const line of lines) {
-    const { msg } = JSON.parse(line) as { msg: string };
+    const { msg, database = '' } = JSON.parse(line) as { msg: string; database?: string };
     const url = /^listening on (http:\S+)$/.exec(msg)?.[1];
     if (url === undefined) continue;
     clearTimeout(timeout);
     // What comes later is read and dropped, so that the pipe never fills.
     child.stdout.resume();
-    return url;
+    return { url, database };
   }
   throw new Error('The server did not say where it listens');
 }

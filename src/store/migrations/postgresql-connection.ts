@@ -1,55 +1,31 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, Transaction } from '@prisma/driver-adapter-utils';
-import { connectionConfig, setUpSession } from '../postgresql/connections.js';
-import { UnusableDatabase } from '../unusable-database.js';
-import { driverMessage, failedWith, readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
+import { checkServer } from '../postgresql/check-server.js';
+import { openPool } from '../postgresql/connections.js';
+import { failedWith, readRecords, run, type EngineConnection, type MigrationConnection } from './connection.js';
 
 /** The key of the advisory lock that Prisma's engine takes for migrations: so its CLI and this keep each other out. */
 const MIGRATION_LOCK = 72707369;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
+/** A migration takes as long as it takes. */
+const NO_TIMEOUT = 0;
+
 /** How long a starting instance waits for another one's migrations. */
 const LOCK_WAIT_MS = 60_000;
 
-/** The oldest one with all the functions that the migrations and the store use (gen_random_uuid, pg_current_xact_id). */
-const OLDEST_VERSION = 13;
-
 export async function openPostgresqlConnection(databaseUrl: string): Promise<MigrationConnection> {
-  const adapter = await new PrismaPg({ ...connectionConfig(databaseUrl), max: 1, onConnect: setUpSession }).connect();
+  const pool = openPool(databaseUrl, 1, NO_TIMEOUT);
+  // The adapter tells less than the driver of what went wrong.
+  const adapter = await new PrismaPg(pool, { disposeExternalPool: true }).connect();
   try {
-    await checkServer(adapter);
+    await checkServer(pool, databaseUrl);
     return connectionInTransaction(adapter, await adapter.startTransaction());
   } catch (error) {
     await adapter.dispose();
-    if (error instanceof UnusableDatabase) throw error;
-    throw new UnusableDatabase('INACCESSIBLE', `The database at ${hostOf(databaseUrl)} can't be opened: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    throw error;
   }
-}
-
-/** @throws UnusableDatabase where it could not hold every name, or lacks what this program needs. */
-async function checkServer(adapter: SqlDriverAdapter): Promise<void> {
-  const sql = `SELECT current_setting('server_version_num')::int, current_setting('server_encoding')`;
-  const [[version, encoding] = []] = await run(adapter, sql);
-  const major = Math.floor(Number(version) / 10_000);
-  if (major < OLDEST_VERSION) {
-    throw new UnusableDatabase('INACCESSIBLE', `The database is PostgreSQL ${major}: it must be ${OLDEST_VERSION} or later`);
-  }
-  if (encoding !== 'UTF8') {
-    throw new UnusableDatabase('INACCESSIBLE', `The database has the encoding ${String(encoding)}: it must be UTF8`);
-  }
-}
-
-function hostOf(databaseUrl: string): string {
-  return URL.canParse(databaseUrl) ? new URL(databaseUrl).host : 'DATABASE_URL';
-}
-
-/** Some errors have no text but their kind. */
-function reasonOf(error: unknown): string {
-  const message = driverMessage(error);
-  return message === 'DatabaseNotReachable' ? 'nothing answers there' : message;
 }
 
 /** A transaction pins the pool to one connection: after a break nothing can go on outside of it, without the lock. */

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { CHANNEL } from './announcer.js';
+import { reasonFor } from '../fault-reasons.js';
 import { connectionConfig, endConnection } from './connections.js';
 
 /** How often the log is looked at though nobody told of a change: a notice can be lost, with the connection or by a pooler. */
@@ -10,30 +11,33 @@ const PROBE_TIMEOUT_MS = 2000;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5000;
 
+export interface GrowthListenerOptions {
+  /** null: it only polls. */
+  readonly databaseUrl: string | null;
+  readonly wake: (revision?: bigint) => void;
+  /** Processes of the database whose notices are left out. */
+  readonly ownProcesses: ReadonlySet<number>;
+  /** Told why it can't listen, when that begins; null: it can again. */
+  readonly onListening: (reason: string | null) => void;
+}
+
 /**
  * Wakes whenever the log may have grown: at once where a commit of any instance is notified, else within a second. A notice
  * says only that there is something to read, so one that is lost or comes twice does no harm.
  */
 export class GrowthListener {
-  readonly #databaseUrl: string | null;
-  readonly #wake: (revision?: bigint) => void;
-  readonly #ownProcesses: ReadonlySet<number>;
+  readonly #options: GrowthListenerOptions;
   readonly #poll: NodeJS.Timeout;
   #client: pg.Client | null = null;
   #pauseMs = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
+  #isFailing = false;
   #isClosed = false;
 
-  /**
-   * @param databaseUrl null: it only polls
-   * @param ownProcesses processes of the database whose notices are left out
-   */
-  constructor(databaseUrl: string | null, wake: (revision?: bigint) => void, ownProcesses: ReadonlySet<number>) {
-    this.#databaseUrl = databaseUrl;
-    this.#wake = wake;
-    this.#ownProcesses = ownProcesses;
+  constructor(options: GrowthListenerOptions) {
+    this.#options = options;
     this.#poll = setInterval(() => {
-      wake();
+      options.wake();
     }, POLL_MS).unref();
     void this.#listen();
   }
@@ -46,17 +50,20 @@ export class GrowthListener {
   }
 
   async #listen(): Promise<void> {
-    if (this.#databaseUrl === null) return;
+    const { databaseUrl, wake } = this.#options;
+    if (databaseUrl === null) return;
     let client: pg.Client | null = null;
     try {
-      client = this.#client = this.#createClient(this.#databaseUrl);
+      client = this.#client = this.#createClient(databaseUrl);
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
       this.#pauseMs = FIRST_PAUSE_MS;
       // What was committed before that was notified to nobody.
-      this.#wake();
+      wake();
+      this.#tell(null);
       this.#probeLater(client);
-    } catch {
+    } catch (error) {
+      this.#tell(reasonFor(error));
       if (client === null) this.#listenAgain();
       else await endConnection(client);
     }
@@ -64,9 +71,10 @@ export class GrowthListener {
 
   /** @throws where the URL names what is not there: a certificate, say. */
   #createClient(databaseUrl: string): pg.Client {
+    const { wake, ownProcesses } = this.#options;
     const client = new pg.Client({ ...connectionConfig(databaseUrl), query_timeout: PROBE_TIMEOUT_MS });
     client.on('notification', ({ processId, payload }) => {
-      if (!this.#ownProcesses.has(processId)) this.#wake(revisionIn(payload));
+      if (!ownProcesses.has(processId)) wake(revisionIn(payload));
     });
     // It always ends after an error, which is where a new one is made.
     client.on('error', () => undefined);
@@ -74,6 +82,13 @@ export class GrowthListener {
       this.#listenAgain();
     });
     return client;
+  }
+
+  #tell(reason: string | null): void {
+    const isFailing = reason !== null;
+    if (isFailing === this.#isFailing || this.#isClosed) return;
+    this.#isFailing = isFailing;
+    this.#options.onListening(reason);
   }
 
   #probeLater(client: pg.Client): void {

@@ -23,6 +23,8 @@ export interface PostgresqlStoreOptions {
   readonly retryWindowMs: number;
   /** Where to listen for changes; null: nowhere, they are looked for once a second. */
   readonly listenUrl: string | null;
+  /** Told why it can't listen, when that begins; null: it can again. */
+  readonly onListening: (reason: string | null) => void;
   /** Epoch milliseconds that are set by hand; null: the database's clock. */
   readonly wall: (() => number) | null;
 }
@@ -32,6 +34,7 @@ export class PostgresqlStore implements LockStore {
   /** A second one would take the lock as a group of its own, though its commands could have joined a larger one. */
   readonly groupsAtOnce = 1;
   readonly #listenUrl: string | null;
+  readonly #onListening: PostgresqlStoreOptions['onListening'];
   readonly #retryWindowMs: number;
   readonly #writePool: pg.Pool;
   /** The processes of the database that serve the write pool: what they notify of is known here. */
@@ -45,9 +48,10 @@ export class PostgresqlStore implements LockStore {
   #closed: Promise<void> | null = null;
 
   /** It connects when it is first asked. */
-  constructor(databaseUrl: string, { retryWindowMs, listenUrl, wall }: PostgresqlStoreOptions) {
+  constructor(databaseUrl: string, { retryWindowMs, listenUrl, onListening, wall }: PostgresqlStoreOptions) {
     const moment = momentSql(wall);
     this.#listenUrl = listenUrl;
+    this.#onListening = onListening;
     this.#retryWindowMs = retryWindowMs;
     this.#writePool = openPool(databaseUrl, WRITE_CONNECTIONS, WRITE_TIMEOUT_MS);
     this.#writePool.on('connect', (client) => this.#writeProcesses.add(processOf(client)));
@@ -105,7 +109,12 @@ export class PostgresqlStore implements LockStore {
   }
 
   onGrowth(wake: (revision?: bigint) => void): void {
-    this.#listener = new GrowthListener(this.#listenUrl, wake, this.#writeProcesses);
+    this.#listener = new GrowthListener({
+      databaseUrl: this.#listenUrl,
+      wake,
+      ownProcesses: this.#writeProcesses,
+      onListening: this.#onListening,
+    });
   }
 
   close(): Promise<void> {

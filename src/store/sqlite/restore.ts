@@ -155,6 +155,8 @@ function larger(one = 0n, other = 0n): bigint {
 /** Gives the old files a second name each; the database keeps its own until the new one takes it. */
 function keepAside(databasePath: string, aside: string): string[] {
   const kept: string[] = [];
+  // Without a log there is nothing that it is an index into.
+  if (!existsSync(`${databasePath}-wal`)) rmSync(`${databasePath}-shm`, { force: true });
   for (const suffix of SIDE_FILES) {
     if (!existsSync(databasePath + suffix)) continue;
     renameSync(databasePath + suffix, aside + suffix);

@@ -6,7 +6,7 @@ import { holdWriteLock } from '../../support/database-faults.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes } from './messages.js';
 import { cancel, HOLDS_THE_LOCK, IS_IDLE, terminate, untilThereIs, WAITS_FOR_THE_LOCK } from './sessions.js';
-import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
+import { acquisitionsOf, ASKING, openQuietStore, openStoreBehindProxy } from './store.js';
 
 /** How long anybody waits for an answer, whatever it is. */
 const PATIENCE_MS = 5_000;
@@ -45,9 +45,9 @@ describe('when an administrator ends', () => {
   test('the session that has the lock, its group is stored by another one, once', async () => {
     const { store, proxy, databaseUrl } = await openStoreBehindProxy();
     await answerTo(store, acquire('before', 'A'));
-    await makeAskFirst(store, await openQuietStore(databaseUrl));
-    proxy.stall({ direction: 'toServer', afterBytes: firstMessageBytes('job') });
-    const answer = answerTo(store, acquire('job', 'A'));
+    const group = [acquire('job', 'A'), ASKING];
+    proxy.stall({ direction: 'toServer', afterBytes: firstMessageBytes(...group) });
+    const answer = answerTo(store, ...group);
     await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
     await terminate(databaseUrl, HOLDS_THE_LOCK);
     proxy.pass();

@@ -5,7 +5,7 @@ import type { Stall } from '../../support/tcp-proxy.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes, secondMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs, WAITS_FOR_THE_LOCK } from './sessions.js';
-import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
+import { acquisitionsOf, ASKING, openQuietStore, openStoreBehindProxy } from './store.js';
 
 /** How long one instance may keep the others waiting. */
 const PATIENCE_MS = 5_000;
@@ -15,8 +15,9 @@ const QUIET_MS = 150;
 /** To an instance that lost the lock to another one: it may try again by itself, or leave that to its callers. */
 const TRUE_ANSWERS = ['conflict', 'unavailable, not applied'];
 
-const FIRST_MESSAGE = firstMessageBytes('job');
-const SECOND_MESSAGE = secondMessageBytes(acquire('job', 'frozen'));
+const GROUP = [acquire('job', 'frozen'), ASKING];
+const FIRST_MESSAGE = firstMessageBytes(...GROUP);
+const SECOND_MESSAGE = secondMessageBytes(...GROUP);
 
 /** Moments at which a transaction of two messages stops, each while it has the lock or is about to. */
 const MOMENTS: Readonly<Record<string, Stall>> = {
@@ -27,14 +28,13 @@ const MOMENTS: Readonly<Record<string, Stall>> = {
   'just before the second message is complete': { direction: 'toServer', afterBytes: FIRST_MESSAGE + SECOND_MESSAGE - 20 },
 };
 
-/** An instance whose way to the database freezes, with groups of two messages, and another one on the same database. */
+/** An instance whose way to the database freezes, and another one on the same database. */
 async function openBoth() {
   const { store: frozen, proxy, databaseUrl } = await openStoreBehindProxy();
   const other = await openQuietStore(databaseUrl);
   // From here on the connections are open, two of one that freezes, and carry nothing else than groups.
   await Promise.all([acquire('1', 'frozen'), acquire('2', 'frozen')].map((command) => answerTo(frozen, command)));
   await answerTo(other, acquire('3', 'other'));
-  await makeAskFirst(frozen, other, 3);
   const ownersOf = async (resource: string) =>
     (await acquisitionsOf(other)).filter((acquisition) => acquisition.startsWith(`${resource} `));
   return { frozen, proxy, other, databaseUrl, ownersOf };
@@ -45,7 +45,7 @@ describe('an instance that freezes for a moment while it has the lock', () => {
     const effects = Object.entries(MOMENTS).map(async ([moment, stall]) => {
       const { frozen, proxy, other, ownersOf } = await openBoth();
       proxy.stall(stall);
-      const own = answerTo(frozen, acquire('job', 'frozen'));
+      const own = answerTo(frozen, ...GROUP);
       await sleep(QUIET_MS);
       const theirs = await answerTo(other, acquire('job', 'other'));
       proxy.pass();
@@ -63,7 +63,7 @@ describe('an instance that freezes for a moment while it has the lock', () => {
   test('and waits for it with a second group, keeps the others waiting for both, and has applied neither', async () => {
     const { frozen, proxy, other, databaseUrl, ownersOf } = await openBoth();
     proxy.stall({ direction: 'toServer', afterBytes: FIRST_MESSAGE });
-    const own = ['job', 'two'].map((resource) => answerTo(frozen, acquire(resource, 'frozen')));
+    const own = ['job', 'two'].map((resource) => answerTo(frozen, acquire(resource, 'frozen'), ASKING));
     await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
     await untilThereIs(databaseUrl, WAITS_FOR_THE_LOCK);
     const theirs = await answerTo(other, acquire('job', 'other'));
@@ -81,7 +81,7 @@ describe('an instance that freezes for a moment while it has the lock', () => {
     const many = (owner: string) => Array.from({ length: 1_000 }, (_, n) => acquire(`long:${n}`, owner, { metadata }));
     await other.commit(many('other'));
     proxy.stall({ direction: 'toClient' });
-    const own = answerTo(frozen, ...many('frozen'));
+    const own = answerTo(frozen, ...many('frozen'), ASKING);
     await sleep(QUIET_MS);
     const theirs = await answerTo(other, acquire('job', 'other'));
     expect(theirs.answer).toBe('acquired');

@@ -5,7 +5,7 @@ import { isSoak, timeLimit } from '../../support/rounds.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
-import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
+import { acquisitionsOf, ASKING, openQuietStore, openStoreBehindProxy } from './store.js';
 import { expectUnknownWhereForgotten, expectUnknownWhereOutOfReach, FOUND_OUT_MS } from './unheard.js';
 
 /** Long enough for all that was sent to be where it can get. */
@@ -16,16 +16,15 @@ const CUT_PAUSE_MS = 100;
 
 const CUTTING_MS = isSoak ? 300_000 : 3_000;
 
-const FIRST_MESSAGE = firstMessageBytes('job');
+const GROUP = [acquire('job', 'A'), ASKING];
 
 /** A group of two messages that is decided, and whose second message, which stores and commits it, has not left yet. */
 async function decideGroup() {
   const { store, proxy, databaseUrl } = await openStoreBehindProxy();
   const observer = await openQuietStore(databaseUrl);
   await answerTo(store, acquire('before', 'A'));
-  await makeAskFirst(store, observer);
-  proxy.stall({ direction: 'toServer', afterBytes: FIRST_MESSAGE });
-  const answer = answerTo(store, acquire('job', 'A'));
+  proxy.stall({ direction: 'toServer', afterBytes: firstMessageBytes(...GROUP) });
+  const answer = answerTo(store, ...GROUP);
   await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
   await sleep(QUIET_MS);
   return { store, proxy, observer, databaseUrl, answer };
@@ -82,20 +81,21 @@ describe('a group of two messages whose connection breaks', () => {
 
 test(
   'groups whose connections are cut at any moment are each stored once or not at all, as they were told',
-  { timeout: timeLimit(20_000) },
+  { timeout: timeLimit(60_000) },
   async () => {
     const { store, proxy, databaseUrl } = await openStoreBehindProxy();
     const observer = await openQuietStore(databaseUrl);
     const endsAt = performance.now() + CUTTING_MS;
     const told = new Map<string, string>();
+    const isEnough = () => performance.now() >= endsAt && [...told.values()].filter((answer) => answer === 'acquired').length > 20;
     const work = async (worker: number): Promise<void> => {
-      for (let n = 0; performance.now() < endsAt; n++) {
+      for (let n = 0; !isEnough(); n++) {
         const resource = `${worker}:${n}`;
         told.set(`${resource} A`, (await answerTo(store, acquire(resource, 'A'))).answer);
       }
     };
     const cut = async (): Promise<void> => {
-      while (performance.now() < endsAt) {
+      while (!isEnough()) {
         await sleep(Math.random() * CUT_PAUSE_MS);
         proxy.cut();
       }
@@ -107,6 +107,5 @@ test(
     for (const [acquisition, answer] of told) {
       if (answer !== 'unavailable, perhaps applied') expect(stored.has(acquisition), acquisition).toBe(answer === 'acquired');
     }
-    expect(stored.size).toBeGreaterThan(20);
   },
 );

@@ -6,8 +6,9 @@ import { readLocksOf, storeAssumed, storeGroup, takeLock, type GroupToStore } fr
 /** A message of the simple protocol begins with its kind and its length, and ends with a NUL. */
 const FRAME_BYTES = 6;
 
-/** How long the first of two messages is where a group acquires these: after so many bytes the lock is taken, and nothing is stored. */
-export function firstMessageBytes(...resources: readonly string[]): number {
+/** How long the first of two messages of a group is: after so many bytes the lock is taken, and nothing is stored. */
+export function firstMessageBytes(...commands: readonly Command[]): number {
+  const resources = commands.map(({ resource }) => resource);
   return Buffer.byteLength([takeLock(), readLocksOf(resources)].join('\n')) + FRAME_BYTES;
 }
 

@@ -4,7 +4,7 @@ import { acquire } from '../../support/commands.js';
 import { runSql } from '../../support/sql.js';
 import { firstMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
-import { acquisitionsOf, makeAskFirst, openQuietStore, openStoreBehindProxy } from './store.js';
+import { acquisitionsOf, ASKING, openQuietStore, openStoreBehindProxy } from './store.js';
 
 const TTL_MS = 60_000;
 /** From the decision to the moment at which it is stored, at the most; then it is made anew. */
@@ -18,9 +18,9 @@ async function clockOf(databaseUrl: string): Promise<number> {
 test('a decision that is held up on its way to the database is made anew, so that the lease is as long as it was asked for', async () => {
   const { store, proxy, databaseUrl } = await openStoreBehindProxy();
   await store.commit([acquire('before', 'A')]);
-  await makeAskFirst(store, await openQuietStore(databaseUrl));
-  proxy.stall({ direction: 'toServer', afterBytes: firstMessageBytes('job') });
-  const answer = store.commit([acquire('job', 'A', { ttlMs: TTL_MS })]);
+  const group = [acquire('job', 'A', { ttlMs: TTL_MS }), ASKING];
+  proxy.stall({ direction: 'toServer', afterBytes: firstMessageBytes(...group) });
+  const answer = store.commit(group);
   await untilThereIs(databaseUrl, HOLDS_THE_LOCK);
   await sleep(MAX_AGE_MS + 200);
   const passedAt = await clockOf(databaseUrl);

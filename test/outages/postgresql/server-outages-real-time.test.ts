@@ -8,6 +8,7 @@ import { runSql } from '../../support/sql.js';
 import { Service } from './service.js';
 
 const TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 10_000;
 
 async function dataDirectory(databaseUrl: string): Promise<string> {
   const [row] = await runSql(databaseUrl, 'SHOW data_directory');
@@ -52,13 +53,14 @@ test('a service that can not log in any more says so until it can', { timeout: T
   const url = new URL(server.url);
   Object.assign(url, { username: 'service', password, pathname: '/locks' });
   const service = await Service.start(url.href);
-  const endSessions = () =>
-    runSql(server.url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'");
+  // Each is waited for: what the service sends to one that is about to end may be done, and not be answered.
+  const endSessions = (condition: string) =>
+    runSql(server.url, `SELECT pg_terminate_backend(pid, ${END_TIMEOUT_MS}) FROM pg_stat_activity WHERE ${condition}`);
 
   // Others take every connection that it had or could have.
   const others: pg.Client[] = [];
   const takeOne = async () => {
-    await endSessions();
+    await endSessions("application_name = 'holdfast'");
     const other = new pg.Client({ connectionString: url.href });
     await other.connect().then(
       () => others.push(other),
@@ -66,13 +68,14 @@ test('a service that can not log in any more says so until it can', { timeout: T
     );
     return others.length;
   };
-  await expect.poll(takeOne, { interval: 0, timeout: 10_000 }).toBe(limits.max_connections - limits.superuser_reserved_connections);
+  await expect.poll(takeOne, { interval: 0, timeout: 30_000 }).toBe(limits.max_connections - limits.superuser_reserved_connections);
   await service.expectOutage();
   await Promise.all(others.map((other) => other.end()));
   await service.expectRecovery();
 
   await runSql(server.url, "ALTER ROLE service PASSWORD 'another one'");
-  await endSessions();
+  // One that is logging in just now does not say yet whose it is.
+  await endSessions("backend_type = 'client backend' AND pid <> pg_backend_pid()");
   await service.expectOutage();
   await runSql(server.url, `ALTER ROLE service PASSWORD '${password}'`);
   await service.expectRecovery();

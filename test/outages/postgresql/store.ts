@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
+import type { Command } from '../../../src/locks/commands.js';
 import type { LockEvent } from '../../../src/locks/events.js';
 import type { LockStore } from '../../../src/store/lock-store.js';
 import { openStore } from '../../../src/store/open-store.js';
@@ -22,6 +23,14 @@ export async function openQuietStore(databaseUrl: string): Promise<LockStore> {
   return store;
 }
 
+/** Two instances on one database. Each has acquired a lock, and so knows enough to store a group with one message. */
+export async function openTwoStores(databaseUrl: string) {
+  const [store, other] = [await openQuietStore(databaseUrl), await openQuietStore(databaseUrl)];
+  await store.commit([acquire('mine', 'A')]);
+  await other.commit([acquire('theirs', 'A')]);
+  return { store, other };
+}
+
 /** @param databaseUrl left out: of a new database. */
 export async function openStoreBehindProxy(databaseUrl?: string): Promise<StoreBehindProxy> {
   const url = databaseUrl ?? (await createDatabase());
@@ -30,19 +39,10 @@ export async function openStoreBehindProxy(databaseUrl?: string): Promise<StoreB
 }
 
 /**
- * The next groups of the store, so many of them, each take two messages, the first of which asks; then it is as before. It is
- * brought to that by names that it assumes to be free, and another one holds. Nothing of this is under way afterwards.
+ * A command that changes nothing, and that an instance can answer only once it has asked: a group with it takes two messages,
+ * however much the instance knows.
  */
-export async function makeAskFirst(store: LockStore, other: LockStore, groups: 1 | 3 = 1): Promise<void> {
-  for (let asking = 0; asking < groups; asking = 2 * asking + 1) {
-    const taken = acquire(`taken:${(await other.head()).revision}`, 'A');
-    // One that asks can not be wrong.
-    for (let n = 0; n < asking; n++) await store.commit([{ ...taken, resource: `${taken.resource}:${n}` }]);
-    await other.commit([taken]);
-    const { outcomes } = await store.commit([taken]);
-    expect(outcomes).toMatchObject([{ kind: 'acquired', reacquired: true }]);
-  }
-}
+export const ASKING: Command = { kind: 'expire', resource: 'unmet' };
 
 /** From now on a group that is not stored with its first message fails: none can ask. Undone by what it returns. */
 export async function forbidToAsk(databaseUrl: string): Promise<() => Promise<void>> {
@@ -59,9 +59,7 @@ export async function logOf(store: LockStore): Promise<readonly LockEvent[]> {
   return events;
 }
 
-/** What was acquired, and by whom, in the order of the log: `resource owner`. Leaves out what {@link makeAskFirst} did. */
+/** What was acquired, and by whom, in the order of the log: `resource owner`. */
 export async function acquisitionsOf(store: LockStore): Promise<string[]> {
-  return (await logOf(store))
-    .filter(({ type, resource }) => type === 'ACQUIRED' && !resource.startsWith('taken:'))
-    .map(({ resource, owner }) => `${resource} ${owner}`);
+  return (await logOf(store)).filter(({ type }) => type === 'ACQUIRED').map(({ resource, owner }) => `${resource} ${owner}`);
 }

@@ -62,7 +62,9 @@ async function startServer(): Promise<RunningServer> {
   try {
     const empty = `TEMPLATE template0 ENCODING 'UTF8' ${await locale(url)}`;
     await createTemplate(url, template, empty);
-    return { server: { url, prefix, empty, migrated: `TEMPLATE ${template}` }, stop };
+    // Files in memory are copied faster than their blocks are logged; elsewhere the copy has to be flushed to the disk.
+    const strategy = own === null ? '' : 'STRATEGY file_copy';
+    return { server: { url, prefix, empty: `${empty} ${strategy}`, migrated: `TEMPLATE ${template} ${strategy}` }, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -55,21 +55,26 @@ function roomForData(): string {
 /** A PostgreSQL server with data of its own in a temporary directory, on a free port of the loopback interface. */
 export class PostgresqlServerProcess {
   readonly #directory = mkdtempSync(join(tmpdir(), NAME));
-  readonly #dataDirectory = mkdtempSync(join(roomForData(), NAME));
-  readonly #data = join(this.#dataDirectory, 'data');
+  readonly #dataDirectory: string;
+  readonly #data: string;
   readonly #log = join(this.#directory, 'log');
   readonly #password = randomBytes(16).toString('hex');
   #executables: Executables | null = null;
   #port = 0;
   #process: ChildProcess | null = null;
 
-  private constructor() {
+  private constructor(room: string) {
+    this.#dataDirectory = mkdtempSync(join(room, NAME));
+    this.#data = join(this.#dataDirectory, 'data');
     process.once('exit', this.#abandon);
   }
 
-  /** Sets up a server without any data, and starts it. Whoever creates it removes it. */
+  /**
+   * Sets up a server without any data, and starts it. Whoever creates it removes it. With `fsync` on, its data is on the disk of the
+   * temporary directory.
+   */
   static async create(settings: PostgresqlSettings = {}): Promise<PostgresqlServerProcess> {
-    const server = new PostgresqlServerProcess();
+    const server = new PostgresqlServerProcess(settings['fsync'] === 'on' ? tmpdir() : roomForData());
     try {
       await server.#setUp({ ...SETTINGS, ...settings });
       await server.#startOnFreePort();

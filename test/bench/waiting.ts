@@ -1,0 +1,209 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresqlServerProcess } from '../support/postgresql/server-process.js';
+import { durableCommitMs, durableCommitOf } from './durable-commit.js';
+import {
+  benchDirectory,
+  fdatasyncMs,
+  median,
+  medians,
+  ms,
+  ratio,
+  runLanes,
+  summary,
+  table,
+  whole,
+  type Measured,
+} from './measure.js';
+import { acquireAllBody, acquireBody, expectAnswer, releaseAllBody, releaseBody, renewAllBody, waitingBody } from './operations.js';
+import { startHoldfast, startHoldfastOn, type ServerProcess } from './processes.js';
+import { WebSocketLanes } from './websocket-lanes.js';
+
+const RUNS = 5;
+const RUN_MS = 5000;
+const LANES = 16;
+const HOLD_MS = 1;
+const WAIT_MS = 60_000;
+const NAMES = 100;
+const OWN_LOCKS = 500;
+const WAITERS = 10_000;
+const WAITED_FOR = 1000;
+const SETTLE_MS = 30_000;
+
+/** Standing in line and many locks at once, durable, over WebSocket. */
+export async function benchWaiting(): Promise<void> {
+  const directory = benchDirectory();
+  const commitMs = durableCommitMs(directory.path);
+  console.log(
+    `\nWaiting, medians of ${RUNS} runs; fdatasync of 4 KiB: ${ms(fdatasyncMs(directory.path))}; a bare durable commit on SQLite: ${ms(commitMs)}\n`,
+  );
+  try {
+    const server = await startHoldfast(join(directory.path, 'locks.db'));
+    const rows = [await handOvers('SQLite, one instance', [server], commitMs)];
+    const many = await benchMany(server);
+    await server.stop();
+    rows.push(await onPostgresql());
+    console.log(
+      `From a release to the answer of the next in line: ${LANES} callers of one name, each holds it for ${HOLD_MS} ms\n`,
+    );
+    console.log(table(['', 'hand-overs/s', 'p50', 'to a bare durable commit', 'p99', 'turns of the lanes'], rows));
+    console.log(`\n${many}`);
+    await benchCrowd(directory.path);
+  } finally {
+    directory.remove();
+  }
+}
+
+/** Callers take turns on two instances: each lock is handed on to the other one. */
+async function onPostgresql(): Promise<string[]> {
+  const postgresql = await PostgresqlServerProcess.create({ fsync: 'on', shared_buffers: '512MB', max_wal_size: '4GB' });
+  try {
+    const commitMs = await durableCommitOf(postgresql.url);
+    const servers = [await startHoldfastOn(postgresql.url), await startHoldfastOn(postgresql.url)];
+    const row = await handOvers('PostgreSQL, the next in line on another instance', servers, commitMs);
+    for (const server of servers) await server.stop();
+    return row;
+  } finally {
+    await postgresql.remove();
+  }
+}
+
+interface HandOvers extends Measured {
+  /** How often each lane had its turn. */
+  readonly turns: readonly number[];
+}
+
+async function handOvers(name: string, servers: readonly ServerProcess[], commitMs: number): Promise<string[]> {
+  const runs: HandOvers[] = [];
+  for (let run = 0; run < RUNS; run++) runs.push(await handOver(servers, `handed-on:${run}`));
+  const { perSecond, p50, p99 } = medians(runs);
+  const turns = runs.flatMap((run) => run.turns.map((count) => count / median(run.turns)));
+  return [
+    name,
+    whole(perSecond),
+    ms(p50),
+    ratio(p50 / commitMs),
+    ms(p99),
+    `${ratio(Math.min(...turns))} to ${ratio(Math.max(...turns))} of the median lane's`,
+  ];
+}
+
+/** One after the other takes the lock, holds it and releases it. */
+async function handOver(servers: readonly ServerProcess[], resource: string): Promise<HandOvers> {
+  const sockets = await Promise.all(Array.from({ length: LANES }, (_, lane) => WebSocketLanes.open(urlOf(servers, lane))));
+  const delays: number[] = [];
+  const turns = Array<number>(LANES).fill(0);
+  let releasedAt = Number.NaN;
+  const endsAt = performance.now() + RUN_MS;
+  const lanes = sockets.map(async (socket, lane) => {
+    const owner = `lane:${lane}`;
+    const acquire = waitingBody(resource, owner, WAIT_MS);
+    const release = releaseBody(resource, owner);
+    while (performance.now() < endsAt) {
+      expectAnswer(await socket.run(acquire), 'LockAcquired');
+      delays.push(performance.now() - releasedAt);
+      turns[lane] = (turns[lane] ?? 0) + 1;
+      await sleep(HOLD_MS);
+      releasedAt = performance.now();
+      expectAnswer(await socket.run(release), 'LockReleased');
+    }
+  });
+  await Promise.all(lanes);
+  for (const socket of sockets) socket.close();
+  // The first one was handed on by nobody.
+  return { ...summary(delays.filter(Number.isFinite), RUN_MS), turns };
+}
+
+function urlOf(servers: readonly ServerProcess[], lane: number): URL {
+  const server = servers[lane % servers.length];
+  if (server === undefined) throw new Error('no server');
+  return server.url;
+}
+
+/** A hundred names in one call, and all that an owner holds. */
+async function benchMany(server: ServerProcess): Promise<string> {
+  const socket = await WebSocketLanes.open(server.url);
+  const names = (lane: number) => Array.from({ length: NAMES }, (_, n) => `many:${lane}:${n}`);
+  const bodies = Array.from({ length: LANES }, (_, lane) => [
+    acquireAllBody(names(lane), `lane:${lane}`),
+    releaseAllBody(names(lane), `lane:${lane}`),
+  ]);
+  const runs: Measured[] = [];
+  for (let run = 0; run < RUNS; run++) {
+    runs.push(
+      await runLanes(LANES, RUN_MS, async (lane, round) => {
+        const answer = await socket.run(bodies[lane]?.[round % 2] ?? '');
+        expectAnswer(answer, round % 2 === 0 ? 'LocksAcquired' : '"notHeld":[]');
+      }),
+    );
+  }
+  const { perSecond, p50, p99 } = medians(runs);
+  const [renewMs, releaseMs] = await everything(socket);
+  socket.close();
+  return table(
+    ['', 'lock pairs/s', 'p50 of a call', 'p99'],
+    [
+      [`acquireLocks and releaseLocks of ${NAMES} names, ${LANES} callers`, whole((perSecond / 2) * NAMES), ms(p50), ms(p99)],
+      [`renewLocks of all ${OWN_LOCKS} of an owner`, '', ms(renewMs), ''],
+      [`releaseLocks of all ${OWN_LOCKS} of an owner`, '', ms(releaseMs), ''],
+    ],
+  );
+}
+
+/** One heartbeat and one release for everything that an owner holds: the medians, in milliseconds. */
+async function everything(socket: WebSocketLanes): Promise<[number, number]> {
+  const renewals: number[] = [];
+  const releases: number[] = [];
+  const timed = async (body: string, expected: string) => {
+    const askedAt = performance.now();
+    expectAnswer(await socket.run(body), expected);
+    return performance.now() - askedAt;
+  };
+  for (let run = 0; run < RUNS; run++) {
+    const names = Array.from({ length: OWN_LOCKS }, (_, n) => `own:${n}`);
+    await Promise.all(names.map((name) => socket.run(acquireBody(name, 'worker'))));
+    renewals.push(await timed(renewAllBody('worker'), '"lost":[]'));
+    releases.push(await timed(releaseAllBody(null, 'worker'), '"notHeld":[]'));
+  }
+  return [median(renewals), median(releases)];
+}
+
+/** Ten thousand who stand in line, and what they cost while nothing happens. */
+async function benchCrowd(directory: string): Promise<void> {
+  const server = await startHoldfast(join(directory, 'crowd.db'));
+  const sockets = await Promise.all(Array.from({ length: LANES }, () => WebSocketLanes.open(server.url)));
+  const socketOf = (n: number) => sockets[n % LANES] as WebSocketLanes;
+  for (let n = 0; n < WAITED_FOR; n++) await socketOf(n).run(acquireBody(`crowded:${n}`, 'holder', 3_600_000));
+  await sleep(SETTLE_MS);
+  const before = server.residentMb();
+  const groupsBefore = await groupsOf(server);
+  const answers: Promise<string>[] = [];
+  for (let n = 0; n < WAITERS; n++) answers.push(socketOf(n).run(waitingBody(`crowded:${n % WAITED_FOR}`, `waiter:${n}`, 300_000)));
+  await standsInLine(server);
+  await sleep(SETTLE_MS);
+  const [groups, cpu] = [await groupsOf(server), server.cpuSeconds()];
+  await sleep(SETTLE_MS);
+  const perWaiterKb = ((server.residentMb() - before) * 1024) / WAITERS;
+  const groupsPerSecond = ((await groupsOf(server)) - groups) / (SETTLE_MS / 1000);
+  const busy = (server.cpuSeconds() - cpu) / (SETTLE_MS / 1000);
+  for (const socket of sockets) socket.close();
+  await server.stop();
+  console.log(
+    `\n${whole(WAITERS)} waiters on ${whole(WAITED_FOR)} names: ${ratio(perWaiterKb)} KB of memory each; while nothing happens ${ratio(groupsPerSecond)} groups a second (${whole(groups - groupsBefore)} to stand in line) and ${ratio(100 * busy)} % of a processor\n`,
+  );
+}
+
+async function standsInLine(server: ServerProcess): Promise<void> {
+  const query = `{lock(resource:"crowded:${WAITED_FOR - 1}"){queueLength}}`;
+  const expected = `"queueLength":${WAITERS / WAITED_FOR}`;
+  while (!(await ask(server.url, JSON.stringify({ query }))).includes(expected)) await sleep(100);
+}
+
+async function ask(url: URL, body: string): Promise<string> {
+  return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text();
+}
+
+async function groupsOf({ url }: ServerProcess): Promise<number> {
+  const metrics = await (await fetch(new URL('/metrics', url))).text();
+  return Number(/^holdfast_commit_seconds_count (\d+)/m.exec(metrics)?.[1]);
+}
