@@ -4,9 +4,13 @@ import type { ChaosResult } from './chaos.js';
 export function figuresOf({ history, log, watchers, faults }: ChaosResult): string {
   const { holds } = history;
   const calls = [...history.calls, ...history.groups];
-  const asked = tally(calls.map(({ question }) => `${'wait' in question && question.wait !== null ? 'waiting ' : ''}${question.kind}`));
+  const asked = tally(
+    calls.map(({ question }) => `${'wait' in question && question.wait !== null ? 'waiting ' : ''}${question.kind}`),
+  );
   const told = tally(calls.map(({ told }) => ('reason' in told ? told.reason : told.kind)));
-  const heard = tally(holds.flatMap(({ updates }) => updates.map(({ told }) => ('cause' in told ? `lost (${told.cause})` : told.kind))));
+  const heard = tally(
+    holds.flatMap(({ updates }) => updates.map(({ told }) => ('cause' in told ? `lost (${told.cause})` : told.kind))),
+  );
   const changes = tally(log.map(({ type }) => type));
   const latencies = calls
     .flatMap(({ span }) => (span.to === Infinity ? [] : [span.to - span.from]))

@@ -98,7 +98,10 @@ export class Holder {
     }
     const record = this.#recorder.hold(this.#name, question);
     const { fencingToken, metadata, kind: _, ...rest } = question;
-    const own = { fencingToken: fencingToken === null ? null : String(fencingToken), metadata: JSON.parse(metadata ?? 'null') as unknown };
+    const own = {
+      fencingToken: fencingToken === null ? null : String(fencingToken),
+      metadata: JSON.parse(metadata ?? 'null') as unknown,
+    };
     client.subscribe('hold', HOLD, { input: { ...rest, ...own } });
     const completes = this.#random.chance(0.5);
     const timer = setTimeout(

@@ -96,7 +96,16 @@ export function toTold(answer: Answer): Told {
 }
 
 function toGroupTold(answer: GroupAnswer): GroupTold {
-  const { __typename: typename, locks = [], lost = [], released = [], notHeld = [], blockedBy = [], reason, resource = '' } = answer;
+  const {
+    __typename: typename,
+    locks = [],
+    lost = [],
+    released = [],
+    notHeld = [],
+    blockedBy = [],
+    reason,
+    resource = '',
+  } = answer;
   switch (typename) {
     case 'LocksAcquired':
       return { kind: 'acquired-all', locks: toLocksSeen(locks) };

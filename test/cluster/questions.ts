@@ -1,6 +1,13 @@
 import type { AcquireCommand, NamedLock, Wait } from '../../src/locks/commands.js';
 import { acquire, release, renew } from '../support/commands.js';
-import { isRecognisedAgain, type GroupQuestion, type GroupTold, type LockSeen, type Question, type Told } from './checker/history.js';
+import {
+  isRecognisedAgain,
+  type GroupQuestion,
+  type GroupTold,
+  type LockSeen,
+  type Question,
+  type Told,
+} from './checker/history.js';
 import type { SeededRandom } from './random.js';
 
 const REPEATED_SHARE = 0.1;

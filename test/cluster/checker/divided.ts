@@ -16,7 +16,8 @@ export function findDivided(groups: readonly GroupCall[], log: readonly Change[]
       if (!areAllAtOnce(changes, question)) return violation('some of several locks were acquired', call, changes[0]);
     }
     if (told.kind === 'acquired-all' || told.kind === 'renewed-all') {
-      if (!areConsecutive(asAsked(told.locks, call))) return violation('locks were not changed together that were told to be', call);
+      if (!areConsecutive(asAsked(told.locks, call)))
+        return violation('locks were not changed together that were told to be', call);
     }
     if (told.kind === 'refused-all' && !wereHeldTogether(told.blockedBy, next)) {
       return violation('locks are said to stand in the way that were never held at one moment', call);
@@ -38,7 +39,9 @@ function areAllAtOnce(changes: readonly Change[], { resources }: AcquireAllComma
 /** The revisions told, in the order of what was asked for. */
 function asAsked(locks: ByName<LockSeen>, { question }: GroupCall): bigint[] {
   const names = question.kind === 'acquire-all' ? question.resources : question.locks.map(({ resource }) => resource);
-  const revisions = names.flatMap((name) => locks.get(name) ?? []).map(({ revision, fencingToken }) => ({ revision, fencingToken }));
+  const revisions = names
+    .flatMap((name) => locks.get(name) ?? [])
+    .map(({ revision, fencingToken }) => ({ revision, fencingToken }));
   // What a repeated acquire tells may have been renewed since, each at its own moment; the tokens tell when it was acquired.
   return revisions.map(({ revision, fencingToken }) => (question.kind === 'acquire-all' ? fencingToken : revision));
 }

@@ -12,7 +12,8 @@ export function findFalseHold(holds: readonly HoldCall[], log: readonly Change[]
     for (const { told, wall } of call.updates) {
       if (told.kind !== 'lost') continue;
       const changes = (byResource.get(resource) ?? []).filter(({ at }) => at <= wall + commandMs);
-      if (!isOver(told.cause, told.fencingToken, changes)) return { problem: `told ${told.cause}, which is not in the log`, resource, call };
+      if (!isOver(told.cause, told.fencingToken, changes))
+        return { problem: `told ${told.cause}, which is not in the log`, resource, call };
     }
   }
   return null;

@@ -77,7 +77,8 @@ export class SimulatedService {
 
   /** @returns how its caller goes away, which nobody is told any answer then */
   submit(command: Command, resolve: (told: AnyTold) => void): () => void {
-    if ((command.kind === 'acquire' || command.kind === 'acquire-all') && command.wait !== null) return this.#wait(command, resolve);
+    if ((command.kind === 'acquire' || command.kind === 'acquire-all') && command.wait !== null)
+      return this.#wait(command, resolve);
     this.#submit(command, (outcome) => {
       resolve(toTold(command, outcome));
     });
@@ -131,16 +132,14 @@ export class SimulatedService {
     call.grants.push(event);
     const { command, grants } = call;
     if (command.kind === 'acquire-all' && grants.length < command.resources.length) return;
-    if (call.isGone) {
+    if (call.isGone && command.requestId === null) {
       for (const { resource, owner, fencingToken } of grants) {
         this.#submit({ kind: 'release', resource, owner, fencingToken }, () => undefined);
       }
     }
     const locks = new Map(grants.map((grant) => [grant.resource, seen(grant)]));
     const told: AnyTold =
-      command.kind === 'acquire-all'
-        ? { kind: 'acquired-all', locks }
-        : { kind: 'acquired', lock: seen(event), reacquired: false };
+      command.kind === 'acquire-all' ? { kind: 'acquired-all', locks } : { kind: 'acquired', lock: seen(event), reacquired: false };
     this.#answer(event.waiterId ?? '', told);
   }
 

@@ -3,14 +3,14 @@ import type { Row } from './replay.js';
 
 /**
  * The changes that the service makes by itself: it renews for whoever holds by a subscription and releases what that one had, and it
- * gives back what somebody had its turn for who was gone by then.
+ * gives back what somebody had its turn for who was gone by then. Who names a request is not gone: its repetition finds what it got.
  */
 export class UnaskedChanges {
   readonly #tolerance: Tolerance;
   readonly #holds = new Map<string | bigint, HoldCall[]>();
   /** The tokens that somebody was told to have acquired. */
   readonly #toldTokens = new Set<bigint>();
-  /** What the acquisitions of those who stand in line bear. */
+  /** What the acquisitions of those bear who stand in line and do not come again for what they got meanwhile. */
   readonly #waiting = new Set<string | null>();
 
   /** @param calls also the parts of those about several locks and of holds */
@@ -18,7 +18,8 @@ export class UnaskedChanges {
     this.#tolerance = tolerance;
     for (const { question, told } of calls) {
       if (told.kind === 'acquired') this.#toldTokens.add(told.lock.fencingToken);
-      if (question.kind === 'acquire' && question.wait !== null) this.#waiting.add(question.metadata);
+      if (question.kind !== 'acquire' || question.wait === null || question.requestId !== null) continue;
+      this.#waiting.add(question.metadata);
     }
     for (const hold of holds) {
       const { fencingToken, metadata } = hold.question;
