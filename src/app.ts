@@ -15,6 +15,7 @@ import { HttpServer } from './server/http.js';
 import { Operations } from './server/operations.js';
 import { OriginPolicy } from './server/origins.js';
 import { PATHS } from './server/paths.js';
+import { PeerWatch } from './server/peer-watch.js';
 import { closeAll, shutDown, type Closer } from './server/shutdown.js';
 import { WebSocketTransport } from './server/websocket.js';
 import { reasonFor } from './store/fault-reasons.js';
@@ -111,7 +112,7 @@ function createTransports(config: Config, services: Services, metrics: Metrics, 
   // The start applied the schema, so an answer of the database is all that is left to ask for.
   const health = new Health(() => services.engine.check());
   const graphiql = config.graphiql ? new GraphiqlPage() : null;
-  const common = { operations, origins, metrics, logger };
+  const common = { operations, origins, metrics, logger, peers: new PeerWatch() };
   const http = new HttpServer({ ...common, maskError, health, graphiql });
   const webSockets = new WebSocketTransport(http.server, common);
   return { health, http, webSockets, operations };

@@ -9,6 +9,7 @@ import { Hold, type HoldEngine, type HoldRequest, type HoldUpdate } from './hold
 import { ownedLocks, type HeldLocks } from './owned-locks.js';
 import { repeat } from './repeat.js';
 import { startSweeper } from './sweeper.js';
+import type { ReadTurns } from './read-turns.js';
 import { WaitingCalls, type WaitRequest } from './waiting-calls.js';
 import type { WatchItem, WatchRequest } from './watch.js';
 import { Writer } from './writer.js';
@@ -126,9 +127,12 @@ export class Engine {
   /**
    * Watches from the moment of this call: no change after it is missed, however late the first item is taken. `return`
    * ends the watch and frees all it held.
+   *
+   * @param turns of the watches whose items go the same way: of all these, one at a time holds what it read of the database,
+   * until its next item is asked for. Left out: it goes a way of its own.
    */
-  watch(request: WatchRequest): AsyncIterableIterator<WatchItem> {
-    return this.#feed.watch(request);
+  watch(request: WatchRequest, turns: ReadTurns | null = null): AsyncIterableIterator<WatchItem> {
+    return this.#feed.watch(request, turns);
   }
 
   /** The time of the one clock, in epoch milliseconds. */

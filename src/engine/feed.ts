@@ -2,6 +2,8 @@ import type { LockEvent } from '../locks/events.js';
 import type { CommittedGroup, LockSelector, LockStore, LogHead } from '../store/lock-store.js';
 import { LogReads } from './log-reads.js';
 import type { EngineObserver } from './observer.js';
+import { SnapshotReads } from './snapshot-reads.js';
+import type { ReadTurns } from './read-turns.js';
 import type { Bookmark, WatchRequest } from './watch.js';
 import { WatcherIndex } from './watcher-index.js';
 import { Watcher, type WatcherFeed } from './watcher.js';
@@ -21,6 +23,7 @@ export interface GrantListener {
 export class Feed implements WatcherFeed {
   readonly store: LockStore;
   readonly log: LogReads;
+  readonly snapshots: SnapshotReads;
   readonly bookmarkMs: number;
   readonly #observer: EngineObserver;
   readonly #grants: GrantListener;
@@ -40,6 +43,7 @@ export class Feed implements WatcherFeed {
   constructor(store: LockStore, head: LogHead, observer: EngineObserver, bookmarkMs: number, grants: GrantListener) {
     this.store = store;
     this.log = new LogReads(store);
+    this.snapshots = new SnapshotReads(store);
     this.bookmarkMs = bookmarkMs;
     this.#observer = observer;
     this.#grants = grants;
@@ -63,8 +67,8 @@ export class Feed implements WatcherFeed {
   }
 
   /** Every change after this call reaches the watcher. */
-  watch(request: WatchRequest): Watcher {
-    const watcher = new Watcher(this, request);
+  watch(request: WatchRequest, turns: ReadTurns | null): Watcher {
+    const watcher = new Watcher(this, request, turns);
     this.#watchers.add(watcher);
     this.#index.add(watcher);
     this.#observer.watchers(this.#watchers.size);

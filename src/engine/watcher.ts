@@ -1,11 +1,12 @@
 import type { LockStore } from '../store/lock-store.js';
 import type { LogReads } from './log-reads.js';
 import { admits } from './selector.js';
+import { FIRST_PART, SnapshotParts, type PartPlace, type SnapshotReads } from './snapshot-reads.js';
+import type { ReadTurns } from './read-turns.js';
 import type { Bookmark, Change, SnapshotReason, WatchItem, WatchRequest } from './watch.js';
 
 /** Changes that are kept in memory for a watcher. One that falls further behind, by one large group even, reads the log at its own pace. */
 const QUEUE_CHANGES = 1000;
-const SNAPSHOT_PART_LOCKS = 500;
 /** The part of the bookmarks' time that is left to chance, so that those who wait for the same do not all get one at once. */
 const BOOKMARK_JITTER = 0.25;
 
@@ -13,6 +14,7 @@ const BOOKMARK_JITTER = 0.25;
 export interface WatcherFeed {
   readonly store: LockStore;
   readonly log: LogReads;
+  readonly snapshots: SnapshotReads;
   /** Which history it tells. */
   readonly logId: string;
   /** The revision up to which live watchers have been told everything. */
@@ -45,6 +47,7 @@ const END: Result = { done: true, value: undefined };
 export class Watcher implements AsyncIterableIterator<WatchItem> {
   readonly request: WatchRequest;
   readonly #feed: WatcherFeed;
+  readonly #turns: ReadTurns | null;
   #logId: string;
   /** Everything up to this revision has been told, or is none of what was asked for. */
   #position: bigint;
@@ -52,14 +55,18 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
   #queue: Change[] = [];
   /** What it reads while it is behind. */
   #reading: AsyncGenerator<WatchItem, void> | null;
+  /** Why the next that it reads is a snapshot; null: it is the log. */
+  #snapshotDue: SnapshotReason | null = null;
   /** Resolves the `next` that waits for a change. */
   #answer: ((result: Result | Promise<Result>) => void) | null = null;
   #bookmarkTimer: NodeJS.Timeout | null = null;
   #hasEnded = false;
 
-  constructor(feed: WatcherFeed, request: WatchRequest) {
+  /** @param turns in which it reads, and keeps what it has read until the last of it was taken; null: whenever it likes. */
+  constructor(feed: WatcherFeed, request: WatchRequest, turns: ReadTurns | null) {
     this.request = request;
     this.#feed = feed;
+    this.#turns = turns;
     this.#logId = feed.logId;
     this.#position = feed.revision;
     this.#reading = this.#begin(feed.bookmark());
@@ -117,6 +124,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
     this.#hasEnded = true;
     this.#queue = [];
     this.#feed.remove(this);
+    this.#turns?.leave(this);
     if (this.#bookmarkTimer !== null) clearTimeout(this.#bookmarkTimer);
     this.#answerWith(END);
   }
@@ -134,7 +142,7 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
 
   /** The next item of what it reads, or what comes after that. */
   #read(): Promise<Result> {
-    this.#reading ??= this.#catchUp();
+    this.#reading ??= this.#snapshotDue === null ? this.#catchUp() : this.#snapshot(this.#snapshotDue);
     return this.#reading.next().then(
       (item) => {
         if (item.done === true) this.#reading = null;
@@ -150,25 +158,27 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
   async *#begin(start: Bookmark): AsyncGenerator<WatchItem, void> {
     const { after, logId, snapshot } = this.request;
     if (after === null) {
-      if (snapshot) yield* this.#snapshot('STARTED');
+      if (snapshot) this.#snapshotDue = 'STARTED';
       else yield start;
     } else {
       const head = await this.#feed.store.head();
       this.#logId = head.logId;
       this.#position = after;
-      if ((logId !== null && logId !== head.logId) || after > head.revision) yield* this.#snapshot('RESET');
+      if ((logId !== null && logId !== head.logId) || after > head.revision) this.#snapshotDue = 'RESET';
     }
   }
 
   async *#catchUp(): AsyncGenerator<WatchItem, void> {
     while (!this.#isLive && !this.#hasEnded) {
+      await this.#turns?.take(this);
       const page = await this.#readPage();
       if (typeof page === 'string') {
-        yield* this.#snapshot(page);
-        continue;
+        this.#snapshotDue = page;
+        return;
       }
       // Neither with a variable nor with yield*: either would hold on to what it has told, for as long as its reader takes.
       while (page.left.length > 0) yield this.#takeFrom(page.left);
+      this.#turns?.leave(this);
       this.#position = page.through;
       // No await between the two: the feed can't move on in between.
       if (this.#position >= this.#feed.revision && this.#logId === this.#feed.logId) this.#isLive = true;
@@ -176,19 +186,23 @@ export class Watcher implements AsyncIterableIterator<WatchItem> {
   }
 
   async *#snapshot(reason: SnapshotReason): AsyncGenerator<WatchItem, void> {
-    const { store } = this.#feed;
+    this.#snapshotDue = null;
+    const parts = await this.#partsOf(reason);
+    for (let place: PartPlace | null = FIRST_PART; place !== null; place = parts.next) {
+      await this.#turns?.take(this);
+      if (this.#hasEnded) return;
+      yield await parts.read(place);
+      // Asked for the next, its reader is done with this one.
+      this.#turns?.leave(this);
+    }
+  }
+
+  async #partsOf(reason: SnapshotReason): Promise<SnapshotParts> {
+    const { store, snapshots } = this.#feed;
     const { logId, revision } = await store.head();
     this.#logId = logId;
     this.#position = revision;
-    let after: string | null = null;
-    for (let part = 1; ; part++) {
-      const now = await store.now();
-      const locks = await store.readLocks(this.request.selector, after, SNAPSHOT_PART_LOCKS, now);
-      const complete = locks.length < SNAPSHOT_PART_LOCKS;
-      yield { kind: 'snapshot', logId, revision, reason, part, complete, locks };
-      if (complete) return;
-      after = locks.at(-1)?.resource ?? after;
-    }
+    return new SnapshotParts(snapshots, { logId, revision, reason, selector: this.request.selector });
   }
 
   /** The next page of the log, or why there is none from here on. */

@@ -1,5 +1,6 @@
 import type { CallerPresence } from '../engine/caller-presence.js';
 import type { Engine } from '../engine/engine.js';
+import type { ReadTurns } from '../engine/read-turns.js';
 import type { PrismaReader } from '../store/prisma-clients.js';
 import { queueLengths } from '../store/reads/queue-lengths.js';
 import type { StreamPosition } from './stream-position.js';
@@ -26,6 +27,8 @@ export interface Services {
 export interface Caller {
   /** null: the transport has no way of its own to resume. */
   readonly position: StreamPosition | null;
+  /** In which the watches of one connection read; null: it has one alone. */
+  readonly turns: ReadTurns | null;
   /** Whether somebody still waits for the answer. Only an operation that may take long asks for it. */
   gone(): CallerPresence;
   /** Of a stream that is returned: whether the one who asked said that it is done; else it may have been cut off. */

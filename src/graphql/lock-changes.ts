@@ -81,8 +81,8 @@ builder.subscriptionField('lockChanges', (t) =>
       snapshot: t.arg.boolean({ defaultValue: true, description: 'Whether a watch without `after` begins with what is held.' }),
     },
     // The engine's own iterator: it watches from here on, and whoever ends the subscription ends the watch at once.
-    subscribe: (_root, args, { engine, caller: { position } }) => {
-      const watch = engine.watch(toRequest(args, position?.lastEventId ?? null));
+    subscribe: (_root, args, { engine, caller: { position, turns } }) => {
+      const watch = engine.watch(toRequest(args, position?.lastEventId ?? null), turns);
       return position === null ? watch : tellPositions(watch, position);
     },
     resolve: (item, _args, context) => {

@@ -24,6 +24,7 @@ export class Metrics implements EngineObserver {
   readonly #operations = this.#counter('operations_total', 'GraphQL operations', ['type', 'transport', 'result']);
   readonly #faults = this.#counter('faults_total', 'Faults of the server itself, which callers see by their id alone', []);
   readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
+  readonly #eventStreams = this.#gauge('event_streams', 'Streams of server-sent events that are open');
   readonly #requests = this.#counter('http_requests_total', 'HTTP requests, answered or aborted', ['path', 'status']);
 
   readonly #logFailure: (error: unknown) => void;
@@ -84,6 +85,10 @@ export class Metrics implements EngineObserver {
 
   sockets(count: number): void {
     this.#sockets.set(count);
+  }
+
+  eventStreams(count: number): void {
+    this.#eventStreams.set(count);
   }
 
   request(path: string, status: number | 'aborted'): void {

@@ -19,6 +19,7 @@ export class Delivery implements ResultStream {
   readonly #stream: ResultStream;
   readonly #recipient: Recipient;
   readonly #head: string;
+  #isReturned = false;
 
   constructor(stream: ResultStream, id: string, recipient: Recipient) {
     this.#stream = stream;
@@ -42,7 +43,9 @@ export class Delivery implements ResultStream {
     }
   }
 
+  /** Nothing is sent after it, also where a result was under way. */
   return(): Promise<IteratorResult<ExecutionResult, void>> {
+    this.#isReturned = true;
     this.#recipient.streams.delete(this);
     return this.#stream.return();
   }
@@ -62,8 +65,9 @@ export class Delivery implements ResultStream {
 
   /** Whether that was the end. */
   readonly #send = ({ done, value }: IteratorResult<ExecutionResult, void>): boolean => {
-    if (done !== true) void this.#recipient.socket.send(`${this.#head}${textOf(value)}}`);
-    return done === true;
+    if (done === true || this.#isReturned) return true;
+    void this.#recipient.socket.send(`${this.#head}${textOf(value)}}`);
+    return false;
   };
 }
 

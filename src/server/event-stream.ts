@@ -2,11 +2,14 @@ import type { ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { StreamPosition } from '../graphql/stream-position.js';
 import { EVENT_STREAM } from './accept.js';
+import type { PeerWatch } from './peer-watch.js';
 import { textOf } from './result-text.js';
 
-/** A peer that takes nothing of what is sent to it for that long is gone. Slowness alone cuts nobody off. */
-const STALLED_MS = 60_000;
-const CHECK_INTERVAL_MS = 15_000;
+/**
+ * A peer that was seen so many times, 15 s from one to the next, to take nothing of what there is for it, is gone. Slowness
+ * alone cuts nobody off.
+ */
+const STALLED_LOOKS = 3;
 
 /** From a result with errors to the end of its stream: where every result fails, nobody comes back more often than that. */
 const BREAK_OFF_MS = 1_000;
@@ -19,12 +22,16 @@ const BREAK_OFF_MS = 1_000;
  * A result with errors may lack what its position says it brings the peer to. So it has no id, and the stream breaks off after
  * it, without a `complete`: a peer that resumes asks for the same again.
  *
+ * A peer that takes nothing of what there is for it is cut off within 60 s, and so is one that has vanished. To see that, a
+ * comment is sent where nothing else was.
+ *
  * @param position of each result, which becomes the event's id. A result without one leaves the peer with the last id it has.
  */
 export async function sendEvents(
   response: ServerResponse,
   results: AsyncIterator<ExecutionResult, void>,
   position: StreamPosition,
+  peers: PeerWatch,
 ): Promise<void> {
   response.setHeader('content-type', EVENT_STREAM);
   // Nor may a proxy keep events back to send many at once.
@@ -33,6 +40,7 @@ export async function sendEvents(
   response.writeHead(200);
   // A comment, with which the headers leave at once.
   if (!response.destroyed) response.write(':\n\n');
+  const stopWatching = watchPeer(response, peers);
   const send = (next: IteratorResult<ExecutionResult, void>) => sendNext(response, next, position);
   try {
     for (let isOver = false; !isOver && !response.destroyed;) {
@@ -41,6 +49,7 @@ export async function sendEvents(
       else isOver = await results.next().then(send);
     }
   } finally {
+    stopWatching();
     await results.return?.();
   }
 }
@@ -74,20 +83,30 @@ async function breakOff(response: ServerResponse): Promise<true> {
 /** Resolves when the peer has room for more, or when it is gone. */
 async function room(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => {
-    let unsent = response.writableLength;
-    let lastSign = performance.now();
-    const check = setInterval(() => {
-      if (response.writableLength < unsent) lastSign = performance.now();
-      unsent = response.writableLength;
-      if (performance.now() - lastSign >= STALLED_MS) response.destroy();
-    }, CHECK_INTERVAL_MS);
     const settle = () => {
-      clearInterval(check);
       response.off('drain', settle);
       response.off('close', settle);
       resolve();
     };
     response.once('drain', settle);
     response.once('close', settle);
+  });
+}
+
+/** Cuts off a peer that takes nothing, and sends something now and then to one that there is nothing for. */
+function watchPeer(response: ServerResponse, peers: PeerWatch): () => void {
+  const { socket } = response;
+  if (socket === null) return () => undefined;
+  let stalled = 0;
+  let written = socket.bytesWritten;
+  return peers.watch(socket, {
+    isDoubted: () => true,
+    seen(took, left) {
+      stalled = took || !left ? 0 : stalled + 1;
+      // What the system still keeps for it, it shall forget.
+      if (stalled === STALLED_LOOKS) socket.resetAndDestroy();
+      else if (!left && socket.bytesWritten === written) response.write(':\n\n');
+      written = socket.bytesWritten;
+    },
   });
 }

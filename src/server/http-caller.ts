@@ -4,7 +4,7 @@ import type { StreamPosition } from '../graphql/stream-position.js';
 
 /** Who waits for an HTTP response. It can't say that it is done with a stream: it only goes. */
 export function httpCaller(response: ServerResponse, position: StreamPosition | null): Caller {
-  return { position, gone: () => goneWith(response), hasCompleted: () => false };
+  return { position, turns: null, gone: () => goneWith(response), hasCompleted: () => false };
 }
 
 /** Aborts when the peer will not read the response any more, or has read it. */

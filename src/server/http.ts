@@ -6,12 +6,14 @@ import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { JSON_TYPE } from './accept.js';
 import type { MaskError } from './errors.js';
+import { EventStreams } from './event-streams.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost, send } from './json-post.js';
 import type { Operations } from './operations.js';
 import type { OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
+import type { PeerWatch } from './peer-watch.js';
 import { normaliseTarget } from './target.js';
 import { createYogaHandler } from './yoga.js';
 
@@ -20,6 +22,7 @@ export interface HttpOptions {
   readonly maskError: MaskError;
   readonly origins: OriginPolicy;
   readonly health: Health;
+  readonly peers: PeerWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
   /** null: there is no page. */
@@ -31,6 +34,12 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the 60 s after which usual load balancers let go: the side that lets go second never cuts a request off. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+
+/**
+ * After so long without traffic the system asks whether the peer is still there, and again each second: ten questions without
+ * an answer end the connection, and what is under way for it.
+ */
+const PROBE_AFTER_MS = 15_000;
 
 /**
  * Connections that are idle as the shutdown begins stay open for so long: a request may be on its way on each, and gets an
@@ -62,9 +71,16 @@ export class HttpServer {
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#yoga = createYogaHandler(options.operations, options.maskError);
+    const streams = new EventStreams((open) => options.metrics.eventStreams(open));
+    this.#yoga = createYogaHandler({ ...options, streams });
     this.server = createServer(
-      { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+      {
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+        keepAlive: true,
+        keepAliveInitialDelay: PROBE_AFTER_MS,
+      },
       (request, response) => {
         // What is left unhandled would end the process, with everybody else's requests.
         this.#answer(request, response).catch((error: unknown) => {

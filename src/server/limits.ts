@@ -20,4 +20,6 @@ export const LIMITS = {
   subscriptions: 100_000,
   /** WebSockets that are open at once. */
   sockets: 10_000,
+  /** Streams of server-sent events that are open at once. */
+  eventStreams: 10_000,
 } as const;

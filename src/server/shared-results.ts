@@ -9,7 +9,6 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
-import type { WatchItem } from '../engine/watch.js';
 
 /** Told of each result before anybody gets it. */
 export type PresentResult = (result: ExecutionResult) => ExecutionResult;
@@ -45,7 +44,6 @@ export class SharedResults {
   executorOf(operation: ExecutionArgs): (item: object) => Result {
     const key = this.#keyOf(operation);
     return (item) => {
-      if (isOfOneWatch(item)) return this.#execute(operation, item);
       const known = this.#resultsOf(operation.document, item);
       let result = known.get(key);
       if (result === undefined) {
@@ -87,11 +85,6 @@ export class SharedResults {
     const given = Object.fromEntries(variables.map((name) => [name, variableValues?.[name]]));
     return JSON.stringify([operationName, given]);
   }
-}
-
-/** Each watch reads its snapshots for itself. */
-function isOfOneWatch(item: object): boolean {
-  return 'kind' in item && item.kind === ('snapshot' satisfies WatchItem['kind']);
 }
 
 /** All that are used elsewhere than in the arguments of the subscription itself, which say what the items are. */

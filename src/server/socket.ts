@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import type { Connection, PeerWatch } from './peer-watch.js';
 
 /** A socket with more than this unsent is not read from until it has drained, so what it asks for can't pile up. */
 const HIGH_WATER_BYTES = 1_048_576;
@@ -13,10 +14,12 @@ const PING_INTERVAL_MS = 15_000;
  */
 const SILENCE_MS = 60_000;
 
+/** One that is silent for that long has not answered the last ping: what it has taken counts. */
+const DOUBT_MS = 20_000;
+
 /** One socket: flow control, and the watch over whether its peer is alive. */
 export class Socket {
   #lastSign = performance.now();
-  #unsentAtLastPing = 0;
   #stuck = 0;
   #isCorked = false;
   #waitingForRoom: (() => void)[] = [];
@@ -24,7 +27,8 @@ export class Socket {
   /** @param connection what the socket's frames travel on. */
   constructor(
     readonly socket: WebSocket,
-    readonly connection: Duplex,
+    readonly connection: Duplex & Connection,
+    peers: PeerWatch,
   ) {
     const ping = setInterval(() => this.#ping(), PING_INTERVAL_MS);
     ping.unref();
@@ -33,12 +37,18 @@ export class Socket {
     };
     socket.on('message', sign);
     socket.on('pong', sign);
+    const stopWatching = peers.watch(connection, {
+      isDoubted: () => performance.now() - this.#lastSign > DOUBT_MS,
+      // A ping arrives at a peer that is not read from, too. What had to wait for it before that says more.
+      seen: (took, _left, leftBefore) => took && leftBefore && sign(),
+    });
     connection.on('drain', () => {
       sign();
       this.#makeRoom();
     });
     socket.once('close', () => {
       clearInterval(ping);
+      stopWatching();
       this.#makeRoom();
     });
   }
@@ -92,9 +102,6 @@ export class Socket {
 
   #ping(): void {
     const { socket } = this;
-    const unsent = socket.bufferedAmount;
-    if (unsent < this.#unsentAtLastPing) this.#lastSign = performance.now();
-    this.#unsentAtLastPing = unsent;
     if (performance.now() + PING_INTERVAL_MS - this.#lastSign > SILENCE_MS) socket.terminate();
     else if (socket.readyState === socket.OPEN) socket.ping();
   }

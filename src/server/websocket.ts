@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ExecutionArgs } from 'graphql';
 import { CloseCode, handleProtocols, makeServer, type Context, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { ReadTurns } from '../engine/read-turns.js';
 import type { Caller } from '../graphql/context.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -10,10 +11,12 @@ import type { CallerPresence } from '../engine/caller-presence.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { limitExceeded } from './errors.js';
 import { LIMITS } from './limits.js';
+import { OperationIds } from './operation-ids.js';
 import type { Operations, PreparedOperation } from './operations.js';
 import { OperationPresence } from './operation-presence.js';
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
+import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
 import { Socket } from './socket.js';
 import { normaliseTarget } from './target.js';
 import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
@@ -21,6 +24,7 @@ import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
 export interface WebSocketOptions {
   readonly operations: Operations;
   readonly origins: OriginPolicy;
+  readonly peers: PeerWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -52,9 +56,12 @@ const SOCKET_OPTIONS = {
 
 /** What is known of one connection besides the protocol's own state. */
 interface Connection extends Recipient {
+  readonly turns: ReadTurns;
   /** Messages being worked on: an operation counts from its subscribe to its complete. */
   underWay: number;
   closed: boolean;
+  /** null: no message has come yet. */
+  ids: OperationIds | null;
 }
 
 /** graphql-transport-ws, on the HTTP server's upgrades. */
@@ -96,7 +103,7 @@ export class WebSocketTransport {
       socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket));
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket as Duplex & TcpConnection));
   }
 
   #refusalOf(request: IncomingMessage): string | null {
@@ -107,10 +114,10 @@ export class WebSocketTransport {
     return null;
   }
 
-  #open(webSocket: WebSocket, tcp: Duplex): void {
-    const { metrics, logger } = this.#options;
-    const socket = new Socket(webSocket, tcp);
-    const connection: Connection = { socket, streams: new Set(), underWay: 0, closed: false };
+  #open(webSocket: WebSocket, tcp: Duplex & TcpConnection): void {
+    const { metrics, logger, peers } = this.#options;
+    const socket = new Socket(webSocket, tcp, peers);
+    const connection: Connection = { socket, streams: new Set(), turns: new ReadTurns(), underWay: 0, closed: false, ids: null };
     metrics.sockets(this.#sockets.clients.size);
     // A frame that is too large or broken: ws closes the socket with the code that says so.
     webSocket.on('error', (error) => logger.debug({ err: error }, 'websocket error'));
@@ -122,14 +129,19 @@ export class WebSocketTransport {
         // A reason may quote what the client sent, of any length.
         close: (code, reason = '') => webSocket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason),
         onMessage: (handle) => {
+          const ids = (connection.ids = new OperationIds(handle));
           webSocket.on('message', (data: Buffer, isBinary) => {
             // Of text ws has checked that it is UTF-8. Of bytes that are not, names that differ would be read as one.
             if (isBinary) {
               webSocket.close(UNSUPPORTED_DATA, 'Messages must be text');
               return;
             }
+            if (ids.waiting > LIMITS.operationsPerSocket) {
+              webSocket.close(CloseCode.BadRequest, 'Too many messages of an id that is ending');
+              return;
+            }
             connection.underWay += 1;
-            handle(data.toString()).then(
+            ids.take(data.toString()).then(
               () => {
                 connection.underWay -= 1;
               },
@@ -169,6 +181,7 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
     // Refusals are returned: a throw would close the whole socket with 4500, on which clients give up.
     onSubscribe(context, id, { query, operationName, variables }) {
       const { extra } = context;
+      extra.ids?.begins(id);
       if (extra.underWay > LIMITS.operationsPerSocket) {
         return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
       }
@@ -188,10 +201,12 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
 /** Who waits for one operation of a socket. */
 class SocketCaller implements Caller {
   readonly position = null;
+  readonly turns: ReadTurns;
   readonly #context: Context<Record<string, unknown>, Connection>;
   readonly #id: string;
 
   constructor(context: Context<Record<string, unknown>, Connection>, id: string) {
+    this.turns = context.extra.turns;
     this.#context = context;
     this.#id = id;
   }

@@ -6,11 +6,13 @@ import { HOLDING_FIELD } from '../graphql/hold-lock.js';
 import type { StreamPosition } from '../graphql/stream-position.js';
 import { acceptedTypes, EVENT_STREAM } from './accept.js';
 import { sendEvents } from './event-stream.js';
-import { statusOfRefusal, type MaskError } from './errors.js';
+import type { EventStreams } from './event-streams.js';
+import { notBegun, statusOfRefusal, type MaskError } from './errors.js';
 import { httpCaller } from './http-caller.js';
 import { LIMITS } from './limits.js';
 import { isRefused, type Operations, type PreparedOperation } from './operations.js';
 import { PATHS } from './paths.js';
+import type { PeerWatch } from './peer-watch.js';
 import type { ResultStream } from './results.js';
 
 interface ServerContext {
@@ -18,14 +20,22 @@ interface ServerContext {
   readonly res: ServerResponse;
 }
 
+export interface YogaOptions {
+  readonly operations: Operations;
+  readonly maskError: MaskError;
+  readonly streams: EventStreams;
+  readonly peers: PeerWatch;
+}
+
 /**
  * Yoga reads what GraphQL over HTTP allows besides a POST of JSON, and writes the answers, but for server-sent events.
  * What an operation is and may do is left to {@link Operations}; all that Yoga would do by itself is off.
  */
-export function createYogaHandler(operations: Operations, maskError: MaskError) {
+export function createYogaHandler(options: YogaOptions) {
+  const { maskError } = options;
   return createYoga<ServerContext>({
     graphqlEndpoint: PATHS.graphql,
-    plugins: [useOperations(operations)],
+    plugins: [useOperations(options)],
     maskedErrors: { maskError: (error) => maskProtocolError(error, maskError) },
     maxRequestBodySize: LIMITS.messageBytes,
     logging: false,
@@ -39,12 +49,12 @@ export function createYogaHandler(operations: Operations, maskError: MaskError) 
   });
 }
 
-function useOperations(operations: Operations): Plugin<object, ServerContext> {
+function useOperations(options: YogaOptions): Plugin<object, ServerContext> {
   return {
     onParams({ request, setParamsHandler }) {
       setParamsHandler(async ({ params, context }) => {
         const types = acceptedTypes(context.req.headers.accept);
-        const result = await run(params, context, operations, types.includes(EVENT_STREAM));
+        const result = await run(params, context, options, types.includes(EVENT_STREAM));
         // Yoga knows no q.
         if (types.length > 0) request.headers.set('accept', types.join());
         return result;
@@ -58,7 +68,7 @@ function useOperations(operations: Operations): Plugin<object, ServerContext> {
 async function run(
   params: GraphQLParams,
   { req, res }: ServerContext,
-  operations: Operations,
+  { operations, streams, peers }: YogaOptions,
   takesEvents: boolean,
 ): Promise<ExecutionResult> {
   const { query = '', operationName, variables } = params;
@@ -74,7 +84,9 @@ async function run(
     return 'data' in result ? result : refused(result.errors ?? []);
   }
   if (!takesEvents) return refusal('A subscription needs Accept: text/event-stream, or a WebSocket', 406);
+  if (streams.isFull) return refused([notBegun('The server has as many event streams as it may: try another instance')]);
 
+  streams.add(res);
   const stream = await operations.subscribe(operation);
   if (!('next' in stream)) return stream;
   // The caller may have gone while the stream was set up: then nobody else ends it.
@@ -83,7 +95,7 @@ async function run(
     return {};
   }
   res.once('close', () => void stream.return().catch(ignore));
-  await sendEvents(res, endWithError(stream), position);
+  await sendEvents(res, endWithError(stream), position, peers);
   // The response has ended, or its peer is gone: Yoga writes nothing to it.
   return {};
 }

@@ -35,7 +35,10 @@ export function retryLookups(commands: readonly Command[], rows: ReadonlyMap<str
           releases.push({ resource, fencingToken });
         }
         break;
-      default:
+      case 'renew':
+      case 'renew-all':
+      case 'expire':
+      case 'leave':
     }
   }
   return { acquisitions, releases };

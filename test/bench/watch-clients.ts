@@ -7,6 +7,8 @@ export type ClientCommand =
   | { readonly kind: 'open'; readonly url: string; readonly sockets: number; readonly watches: number; readonly of: Watched }
   /** Stop reading, and read again. */
   | { readonly kind: 'pause' | 'resume' }
+  /** Begin a watch of this prefix with its snapshot on every socket, all at once, until each is complete. */
+  | { readonly kind: 'snapshots'; readonly prefix: string }
   /** Count until so many messages have come since the last count, or none for some seconds. */
   | { readonly kind: 'count'; readonly messages: number };
 
@@ -30,6 +32,7 @@ interface EventView {
 }
 
 const QUERY = `subscription($filter:LockWatchFilter){lockChanges(filter:$filter,snapshot:false){...on LockEvent{revision type resource owner fencingToken expiresAt}}}`;
+const SNAPSHOT = `subscription($prefix:String){lockChanges(filter:{prefix:$prefix}){...on LockSnapshot{complete revision locks{resource owner fencingToken expiresAt}}}}`;
 const SOCKETS_AT_ONCE = 50;
 /** Where all watch all, one message in so many is parsed: else the client would be what is measured. */
 const PARSED = 100;
@@ -60,6 +63,18 @@ async function open({ url, sockets: count, watches, of }: ClientCommand & { kind
   }
   // Each watch begins with a bookmark.
   await until(() => counts.messages >= count * watches);
+}
+
+async function takeSnapshots({ prefix }: ClientCommand & { kind: 'snapshots' }): Promise<void> {
+  const complete = sockets.map(
+    (socket) =>
+      new Promise<void>((resolve) => {
+        socket.on('message', (data: Buffer) => data.includes('"complete":true') && resolve());
+      }),
+  );
+  const message = { id: 'snapshot', type: 'subscribe', payload: { query: SNAPSHOT, variables: { prefix } } };
+  for (const socket of sockets) socket.send(JSON.stringify(message));
+  await Promise.all(complete);
 }
 
 async function openSocket(url: string): Promise<void> {
@@ -107,6 +122,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 async function run(command: ClientCommand): Promise<Counts | null> {
   if (command.kind === 'count') return count(command.messages);
   if (command.kind === 'open') await open(command);
+  else if (command.kind === 'snapshots') await takeSnapshots(command);
   else for (const socket of sockets) socket[command.kind]();
   return null;
 }

@@ -1,22 +1,24 @@
+import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ms, summary, table, whole } from './measure.js';
 import type { ServerProcess } from './processes.js';
+import { reportReconnects, reportSilent, reportStalled } from './watch-storms.js';
 import { change, Watchers, withServer } from './watchers.js';
 
 /** How long all are idle before memory is looked at. */
 const IDLE_MS = 60_000;
 const KB_PER_MB = 1024;
 const QUIET = { changes: 2000, perSecond: 100 };
-const STALLED = { readers: 200, others: 10, warmUp: 10_000, changes: 50_000, perSecond: 2000 };
-const SAMPLE_MS = 100;
 
 /** What watching costs, and how fast it is: one server on SQLite, and those who watch in a process of their own. */
 export async function benchWatch(): Promise<void> {
-  const emptyMb = await withServer(memoryWhenIdle);
-  const quiet = [await quietRow(100, 100, emptyMb), await quietRow(2000, 1, emptyMb)];
+  const quiet = [await quietRow(100, 100), await quietRow(2000, 1)];
   console.log(`\nWatches of a name each; ${QUIET.perSecond} changes a second, each of one of them\n`);
   console.log(
-    table(['watches', 'sockets', 'memory of a watch', 'memory of a socket', 'p50', 'p99', 'slowest', 'p99 of the answers'], quiet),
+    table(
+      ['watches', 'sockets', 'memory of a watch', 'memory of a socket', 'p50', 'p99', 'slowest', 'p99 of the answers', 'load'],
+      quiet,
+    ),
   );
 
   const busy = [
@@ -29,11 +31,25 @@ export async function benchWatch(): Promise<void> {
   console.log('\nWatches of everything\n');
   console.log(
     table(
-      ['watches', 'sockets', 'changes/s', 'told/s', 'MB/s', 'processors of the server', 'told/s by one', 'p50', 'p99', 'slowest'],
+      [
+        'watches',
+        'sockets',
+        'changes/s',
+        'told/s',
+        'MB/s',
+        'processors of the server',
+        'told/s by one',
+        'p50',
+        'p99',
+        'slowest',
+        'load',
+      ],
       busy,
     ),
   );
   await reportStalled();
+  await reportSilent();
+  await reportReconnects();
 }
 
 const kilobytes = (mb: number, count: number) => `${((mb * KB_PER_MB) / count).toFixed(1)} KB`;
@@ -43,9 +59,12 @@ async function memoryWhenIdle(server: ServerProcess): Promise<number> {
   return server.residentMb();
 }
 
-/** @param emptyMb the memory of a server without watches */
-async function quietRow(sockets: number, watches: number, emptyMb: number): Promise<string[]> {
+/** What else the machine has to do: the processes that want a processor, in the last minute. */
+const load = () => (loadavg()[0] ?? NaN).toFixed(1);
+
+async function quietRow(sockets: number, watches: number): Promise<string[]> {
   return withServer(async (server, changes) => {
+    const emptyMb = await memoryWhenIdle(server);
     const watchers = await Watchers.open(server, sockets, watches, 'own');
     const mb = (await memoryWhenIdle(server)) - emptyMb;
     await watchers.reset();
@@ -54,7 +73,7 @@ async function quietRow(sockets: number, watches: number, emptyMb: number): Prom
     watchers.close();
     const { p50, p99 } = summary([...delays], 1);
     const times = [p50, p99, Math.max(...delays), summary(answers, 1).p99];
-    return [whole(watchers.count), whole(sockets), kilobytes(mb, watchers.count), kilobytes(mb, sockets), ...times.map(ms)];
+    return [whole(watchers.count), whole(sockets), kilobytes(mb, watchers.count), kilobytes(mb, sockets), ...times.map(ms), load()];
   });
 }
 
@@ -76,54 +95,7 @@ async function busyRow(sockets: number, watches: number, count: number, perSecon
       processors.toFixed(2),
       whole(messages / processorSeconds),
       ...[p50, p99, slowest].map(ms),
+      load(),
     ];
   });
-}
-
-/** Many stop reading for a while; others go on. */
-async function reportStalled(): Promise<void> {
-  const { readers, others, warmUp, changes: count, perSecond } = STALLED;
-  await withServer(async (server, changes) => {
-    const stalled = await Watchers.open(server, readers, 1, 'all');
-    const live = await Watchers.open(server, others, 1, 'all');
-    const memory = peaks(server);
-    await change(changes, 'before', warmUp, perSecond);
-    await Promise.all([stalled.receive(warmUp * readers), live.receive(warmUp * others)]);
-    const reading = memory.take();
-    await stalled.pause();
-    await change(changes, 'stall', count, perSecond);
-    const { delays } = await live.receive(count * others);
-    const stopped = memory.take();
-    await stalled.resume();
-    const resumedAt = performance.now();
-    const { messages } = await stalled.receive(count * readers);
-    const seconds = (performance.now() - resumedAt) / 1000;
-    const resumed = memory.take();
-    await sleep(IDLE_MS);
-    const after = server.residentMb();
-    memory.stop();
-    for (const watchers of [stalled, live]) watchers.close();
-    const { p50, p99 } = summary([...delays], 1);
-    console.log(`
-${readers} readers stop while ${whole(count)} changes happen, up to ${whole(perSecond)} a second, and ${others} others read on:
-memory ${whole(reading)} MB at the most while all read, ${whole(stopped)} MB while they did not, ${whole(resumed)} MB when they
-read again, ${whole(after)} MB a minute later;
-the others were told after ${ms(p50)} (p99 ${ms(p99)}, slowest ${ms(Math.max(...delays))});
-all of them had all changes in order ${seconds.toFixed(1)} s after they read again, ${whole(messages / seconds)} a second`);
-  });
-}
-
-/** The most resident memory, in MB, since it was taken last; at first, since now. */
-function peaks(server: ServerProcess): { take: () => number; stop: () => void } {
-  let peak = 0;
-  const sample = () => (peak = Math.max(peak, server.residentMb()));
-  const sampling = setInterval(sample, SAMPLE_MS);
-  return {
-    take: () => {
-      const taken = sample();
-      peak = server.residentMb();
-      return taken;
-    },
-    stop: () => clearInterval(sampling),
-  };
 }

@@ -53,6 +53,12 @@ export async function change(lanes: WebSocketLanes, name: string, count: number,
   return latencies;
 }
 
+/** What a server says of itself under /metrics. */
+export async function metric({ url }: ServerProcess, name: string): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', url), { headers: { connection: 'close' } })).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+}
+
 /** Those who watch, in a process of their own: what they cost must not look like the server's. */
 export class Watchers {
   readonly #process = fork(fileURLToPath(new URL('watch-clients.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
@@ -70,6 +76,11 @@ export class Watchers {
     await watchers.#ask({ kind: 'open', url: String(server.url), sockets, watches, of });
     await watchers.#ask({ kind: 'count', messages: 0 });
     return watchers;
+  }
+
+  /** Each socket watches that prefix, too: all at once, until all have its snapshot. */
+  async takeSnapshots(prefix: string): Promise<void> {
+    await this.#ask({ kind: 'snapshots', prefix });
   }
 
   async pause(): Promise<void> {

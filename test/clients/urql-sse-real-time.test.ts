@@ -9,8 +9,13 @@ test('urql over server-sent events, asked again whenever it ends, comes back wit
     let stop = () => {};
     const watch = () => {
       const { unsubscribe } = client.subscription<{ lockChanges: object }>(WATCH, {}).subscribe(({ data, error }) => {
-        if (error === undefined) onChange(data!.lockChanges);
-        else if (!isClosed) setTimeout(watch, RETRY_MS);
+        if (error === undefined) {
+          onChange(data!.lockChanges);
+          return;
+        }
+        // Or else two watches might run.
+        unsubscribe();
+        if (!isClosed) setTimeout(watch, RETRY_MS);
       });
       stop = unsubscribe;
     };

@@ -9,6 +9,8 @@ export interface StoreFixture {
   readonly time: ManualTime;
   /** Opens one more instance on the same database; closed when the test is over. */
   open(): Promise<LockStore>;
+  /** How many places in line the database counts, and how many there are. */
+  waiting(): Promise<{ counted: bigint; present: bigint }>;
   /** Sets the newest revision by hand, as if so many changes had been made. */
   setRevision(revision: bigint): Promise<void>;
 }
@@ -26,6 +28,13 @@ export function fixtureOn(databaseUrl: string): StoreFixture {
       const store = await openStore({ databaseUrl, retryWindowMs: RETRY_WINDOW_MS, time: time.cells });
       onTestFinished(() => store.close());
       return store;
+    },
+    async waiting() {
+      const [row] = await runSql(
+        databaseUrl,
+        'SELECT waiting AS counted, (SELECT count(*) FROM lock_waiters) AS present FROM lock_tickets',
+      );
+      return row as { counted: bigint; present: bigint };
     },
     async setRevision(revision) {
       await runSql(databaseUrl, 'UPDATE lock_clock SET revision = $1', [revision]);

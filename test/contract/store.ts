@@ -3,6 +3,8 @@ import { describeDecisions } from './decisions.js';
 import { describeReads } from './reads.js';
 import { fixtureOn } from './store-fixture.js';
 import { describeTimeAndRetention } from './time-and-retention.js';
+import { describeWaiting } from './waiting.js';
+import { describeWaitingTogether } from './waiting-together.js';
 
 /** What every store has to do, whatever its database. */
 export function describeStore(createDatabase: () => Promise<string>): void {
@@ -15,5 +17,9 @@ export function describeStore(createDatabase: () => Promise<string>): void {
   });
   describe('keeps time and prunes', () => {
     describeTimeAndRetention(openFixture);
+  });
+  describe('keeps lines', () => {
+    describeWaiting(openFixture);
+    describeWaitingTogether(openFixture);
   });
 }

@@ -34,7 +34,7 @@ export async function startApi(): Promise<Api> {
       schema,
       document,
       variableValues,
-      contextValue: createContext(services, null),
+      contextValue: createContext(services, null, null),
       errors: validate(schema, document),
     };
   };

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isEnumType } from 'graphql';
 import { readConfig } from '../../src/config.js';
+import { FIRST_PART } from '../../src/engine/snapshot-reads.js';
 import { MAX_JSON_BYTES } from '../../src/graphql/json-text.js';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../src/graphql/pagination.js';
 import { schema } from '../../src/graphql/schema.js';
@@ -62,10 +63,10 @@ test('the table of the limits has the numbers of the code', () => {
     Number(limit.replace(/ .*/, '').replaceAll(',', '')),
   );
   const { messageBytes, tokens, nesting, depth, rootFields, fields, answerValues, ...ofStreams } = LIMITS;
-  const { operationsPerSocket, subscriptions, sockets, ...others } = ofStreams;
+  const { operationsPerSocket, subscriptions, sockets, eventStreams, ...others } = ofStreams;
   expect(others).toEqual({});
   const ofOperations = [messageBytes, tokens, nesting, depth, rootFields, fields, answerValues];
-  const limits = [...ofOperations, operationsPerSocket, subscriptions, sockets];
+  const limits = [...ofOperations, operationsPerSocket, subscriptions, sockets, eventStreams, FIRST_PART.limit];
   expect(rows).toEqual([MAX_NAME_LENGTH, MAX_JSON_BYTES, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ...limits]);
 });
 

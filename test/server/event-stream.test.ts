@@ -5,6 +5,8 @@ import { GraphQLError, type ExecutionResult } from 'graphql';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { StreamPosition } from '../../src/graphql/stream-position.js';
 import { sendEvents } from '../../src/server/event-stream.js';
+import { PeerWatch } from '../../src/server/peer-watch.js';
+import { connectionKey } from '../../src/server/tcp-table.js';
 import { startTestApp } from '../support/app.js';
 import { readEvents, type EventSourceOptions, type ServerSentEvent } from '../support/event-source.js';
 import { stillReferredTo } from '../support/heap.js';
@@ -119,7 +121,7 @@ async function sendResults(
     const value: ExecutionResult = { data: { n: told }, ...(errors === undefined ? {} : { errors }) };
     return Promise.resolve({ done: false as const, value });
   };
-  const server = createServer((_request, response) => void sendEvents(response, { next, return: end }, position));
+  const server = createServer((_request, response) => void sendEvents(response, { next, return: end }, position, new PeerWatch()));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -181,8 +183,12 @@ describe('a peer of a stream', () => {
     const server = createServer((_request, response) => {
       responses.push(response);
       response.once('close', () => endWait());
-      sending.push(sendEvents(response, results(), { lastEventId: null, revision: null }));
+      sending.push(sendEvents(response, results(), { lastEventId: null, revision: null }, peers));
     });
+    /** Of the connection of the stream, as the system would tell it. */
+    const unacknowledged = { value: 0 };
+    const table = () => Promise.resolve(new Map(responses.map(({ socket }) => [connectionKey(socket!), unacknowledged.value])));
+    const peers = new PeerWatch(table);
     const responses: ServerResponse[] = [];
     const sending: Promise<void>[] = [];
     server.listen(0, '127.0.0.1');
@@ -201,7 +207,7 @@ describe('a peer of a stream', () => {
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     };
-    return { peer, responses, sending, blocked, told, asked: () => asked, hasEnded: () => hasEnded };
+    return { peer, responses, sending, blocked, told, unacknowledged, asked: () => asked, hasEnded: () => hasEnded };
   }
 
   const fakeTime = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
@@ -211,9 +217,9 @@ describe('a peer of a stream', () => {
     const { responses, sending, blocked, hasEnded } = await startStream();
     await blocked();
     expect(responses[0]?.writableLength).toBeLessThan(200_000);
-    vi.advanceTimersByTime(59_000);
+    await vi.advanceTimersByTimeAsync(44_000);
     expect(responses[0]?.destroyed).toBe(false);
-    vi.advanceTimersByTime(16_000);
+    await vi.advanceTimersByTimeAsync(16_000);
     await Promise.all(sending);
     expect(responses[0]?.destroyed).toBe(true);
     expect(hasEnded()).toBe(true);
@@ -226,7 +232,7 @@ describe('a peer of a stream', () => {
     for (let minute = 0; minute < 3; minute++) {
       await blocked();
       const before = asked();
-      vi.advanceTimersByTime(45_000);
+      await vi.advanceTimersByTimeAsync(45_000);
       peer.on('data', (chunk: Buffer) => (read += chunk.length));
       peer.resume();
       await expect.poll(asked).toBeGreaterThan(before);
@@ -234,6 +240,40 @@ describe('a peer of a stream', () => {
     }
     expect(responses[0]?.destroyed).toBe(false);
     expect(read).toBeGreaterThan(0);
+  });
+
+  test('that takes a little of one large result is kept, though nothing of it is done', async () => {
+    fakeTime();
+    const { responses, blocked, asked, unacknowledged } = await startStream();
+    await blocked();
+    const before = asked();
+    for (let minute = 0; minute < 3; minute++) {
+      unacknowledged.value -= 1;
+      await vi.advanceTimersByTimeAsync(45_000);
+    }
+    expect(responses[0]?.destroyed).toBe(false);
+    expect(asked()).toBe(before);
+  });
+
+  test('that vanished, though the system takes all that is sent to it, is cut off within 60 s', async () => {
+    fakeTime();
+    const { responses, sending, blocked, hasEnded, unacknowledged } = await startStream(1);
+    await blocked();
+    await expect.poll(() => responses[0]?.writableLength).toBe(0);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(responses[0]?.destroyed).toBe(false);
+    // Comments go on.
+    const write = vi.spyOn(responses[0]!, 'write').mockImplementation((text) => {
+      unacknowledged.value += String(text).length;
+      responses[0]!.socket!.write(String(text));
+      return true;
+    });
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(write).toHaveBeenCalledExactlyOnceWith(':\n\n');
+    await vi.advanceTimersByTimeAsync(45_000);
+    await Promise.all(sending);
+    expect(responses[0]?.destroyed).toBe(true);
+    expect(hasEnded()).toBe(true);
   });
 
   test('that goes away ends the results at once', async () => {

@@ -111,7 +111,10 @@ test('a watch that waits holds on to nothing of what it has told', async () => {
   const before = heapInUse();
   for (const client of clients) {
     client.subscribe('w', 'subscription { lockChanges { __typename ... on LockSnapshot { locks { metadata } } } }');
-    expect((await client.expect('next')).payload.data.lockChanges.locks).toHaveLength(locks);
+    for (let told = 0; told < locks;) {
+      const part = (await client.expect('next')).payload.data.lockChanges as { locks: object[] };
+      told += part.locks.length;
+    }
   }
   expect(heapInUse() - before).toBeLessThan((watches * locks * note.length) / 4);
 });

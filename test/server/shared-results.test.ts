@@ -113,15 +113,6 @@ test('many documents, each run once, leave no result of an item that is kept', a
   expect(executor(documents[0]!)(ITEM)).toEqual({ data: { items: { name: 'a' } } });
 });
 
-test('the result of a snapshot, which one watch alone is told, is not kept', async () => {
-  const { executor } = fixture();
-  const snapshot = { kind: 'snapshot', name: 'a' };
-  const result = new WeakRef(executor(NAME)(snapshot));
-  await nextTurn();
-  expect(stillReferredTo([result])).toEqual([]);
-  expect(executor(NAME)(snapshot)).toEqual({ data: { items: { name: 'a' } } });
-});
-
 test('what a change says of itself is shared: nothing of it has to be waited for', () => {
   const shared = new SharedResults(schema, (result) => result);
   const document = parse(`subscription { lockChanges { __typename ... on LockEvent {

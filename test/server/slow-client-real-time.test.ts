@@ -110,3 +110,34 @@ describe('watches whose clients do not read for a while', { timeout: 60_000 }, (
     expect(revisions).toEqual(Array.from({ length: count }, (_, n) => String(n + 1)));
   });
 });
+
+describe('many watches of one socket whose client does not read', { timeout: 60_000 }, () => {
+  test('hold one part of a snapshot in memory together, and then tell theirs one after the other', async () => {
+    const { url } = await startTestApp();
+    const [locks, watches, name] = [100, 200, 'n'.repeat(200)];
+    const worker = await WebSocketClient.open(url);
+    for (let n = 0; n < locks; n++) await worker.run(ACQUIRE, { input: { resource: `${name}:${n}`, owner: 'A', metadata: NOTE } });
+    await worker.close();
+    const client = await WebSocketClient.open(url);
+    client.socket.pause();
+    const before = heapInUse();
+    const query = `subscription ($prefix: String) { lockChanges(filter: { prefix: $prefix }) {
+      ... on LockSnapshot { complete locks { metadata } } } }`;
+    // Each of something else: what they have in common is read once.
+    for (let n = 0; n < watches; n++) client.subscribe(String(n), query, { prefix: name.slice(0, n) });
+    await sleep(2_000);
+    // All the parts would be 80 MB.
+    expect(heapInUse() - before).toBeLessThan(HEAP_BYTES);
+
+    client.socket.resume();
+    const counts = new Map<string, number>();
+    for (let complete = 0; complete < watches;) {
+      const { id = '', payload } = await client.expect('next');
+      const part = payload.data.lockChanges as { complete: boolean; locks: object[] };
+      counts.set(id, (counts.get(id) ?? 0) + part.locks.length);
+      if (part.complete) complete += 1;
+    }
+    expect(new Set(counts.values())).toEqual(new Set([locks]));
+    expect(counts.size).toBe(watches);
+  });
+});

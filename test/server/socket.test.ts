@@ -2,7 +2,9 @@ import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
+import { PeerWatch, type Connection } from '../../src/server/peer-watch.js';
 import { Socket } from '../../src/server/socket.js';
+import { connectionKey } from '../../src/server/tcp-table.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
@@ -23,8 +25,17 @@ function fakePeer() {
     resume: vi.fn(),
     send: vi.fn<(data: string, sent?: () => void) => void>(),
   });
-  const connection = Object.assign(new EventEmitter(), { writableNeedDrain: false, cork: vi.fn(), uncork: vi.fn() });
-  return { peer, connection, socket: new Socket(peer as unknown as WebSocket, connection as unknown as Duplex) };
+  const connection = Object.assign(new EventEmitter(), {
+    writableNeedDrain: false,
+    writableLength: 0,
+    bytesWritten: 0,
+    cork: vi.fn(),
+    uncork: vi.fn(),
+  });
+  const tcp = connection as unknown as Duplex & Connection;
+  const system = { unacknowledged: 0 };
+  const peers = new PeerWatch(() => Promise.resolve(new Map([[connectionKey(tcp), system.unacknowledged]])));
+  return { peer, connection, system, socket: new Socket(peer as unknown as WebSocket, tcp, peers) };
 }
 
 describe('a peer', () => {
@@ -44,14 +55,38 @@ describe('a peer', () => {
     expect(peer.terminate).not.toHaveBeenCalled();
   });
 
-  test('that is slow, but takes a little of what is sent to it, is kept', () => {
-    const { peer } = fakePeer();
-    peer.bufferedAmount = 50_000_000;
-    peer.ping.mockImplementation(() => {
-      peer.bufferedAmount -= 1_000;
+  /** Ten minutes, at each ping of which something happens. */
+  async function passTime(onPing: (n: number) => void): Promise<void> {
+    for (let n = 0; n < 40; n++) {
+      onPing(n);
+      await vi.advanceTimersByTimeAsync(15_000);
+    }
+  }
+
+  test('that is slow, but takes a little of one large message now and then, is kept, though it answers no ping', async () => {
+    const { peer, connection, system } = fakePeer();
+    Object.assign(connection, { bytesWritten: 5_000_000, writableLength: 4_000_000 });
+    system.unacknowledged = 1_000_000;
+    await passTime((n) => {
+      if (n % 2 === 0) system.unacknowledged -= 10;
     });
-    vi.advanceTimersByTime(600_000);
     expect(peer.terminate).not.toHaveBeenCalled();
+  });
+
+  test('that takes nothing of what is sent, and answers nothing, is cut off', async () => {
+    const { peer, connection, system } = fakePeer();
+    Object.assign(connection, { bytesWritten: 5_000_000, writableLength: 4_000_000 });
+    system.unacknowledged = 1_000_000;
+    await passTime(() => undefined);
+    expect(peer.terminate).toHaveBeenCalled();
+  });
+
+  test('whose system takes each ping, but that answers none, is cut off', async () => {
+    const { peer, connection } = fakePeer();
+    await passTime(() => {
+      connection.bytesWritten += 2;
+    });
+    expect(peer.terminate).toHaveBeenCalled();
   });
 
   test('with too much unsent is not read from until it has taken it', async () => {

@@ -6,18 +6,22 @@ import { WebSocketClient } from '../support/websocket-client.js';
 const WATCH = 'subscription { lockChanges { __typename } }';
 
 /** Smaller limits than the server has, for the rest of the test. */
-function limit(limits: Partial<Record<'sockets' | 'subscriptions', number>>): void {
-  const { sockets, subscriptions } = LIMITS;
+function limit(limits: Partial<Record<'sockets' | 'subscriptions' | 'eventStreams', number>>): void {
+  const { sockets, subscriptions, eventStreams } = LIMITS;
   Object.assign(LIMITS, limits);
   onTestFinished(() => {
-    Object.assign(LIMITS, { sockets, subscriptions });
+    Object.assign(LIMITS, { sockets, subscriptions, eventStreams });
   });
+}
+
+function askForStream(url: string): Promise<Response> {
+  const headers = { accept: 'text/event-stream', 'content-type': 'application/json' };
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify({ query: WATCH }) });
 }
 
 /** The status of a stream of server-sent events, which is ended at once. */
 async function statusOfStream(url: string): Promise<number> {
-  const headers = { accept: 'text/event-stream', 'content-type': 'application/json' };
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ query: WATCH }) });
+  const response = await askForStream(url);
   await response.body?.cancel();
   return response.status;
 }
@@ -57,4 +61,17 @@ test('a subscription more than a server may have is refused as UNAVAILABLE, unti
       })
       .toBe('next');
   }
+});
+
+test('an event stream more than a server may have is refused with 503 and a time to come back, until another one has ended', async () => {
+  limit({ eventStreams: 2 });
+  const app = await startTestApp();
+  const streams = await Promise.all([askForStream(app.url), askForStream(app.url)]);
+  expect(await app.metric('holdfast_event_streams')).toBe(2);
+  const refused = await askForStream(app.url);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await refused.text()).toContain('"extensions":{"code":"UNAVAILABLE","retryable":true,"applied":false}');
+  await streams[0].body?.cancel();
+  await expect.poll(() => statusOfStream(app.url)).toBe(200);
+  await streams[1].body?.cancel();
 });

@@ -15,8 +15,11 @@ const scriptsOf = (provider: string) =>
     .map((name) => scriptOf(provider, name))
     .join('\n');
 
-/** Only there an instance can lose an answer on its way, and has to find its group again. */
-const ON_POSTGRESQL_ALONE = /^ *\/\/\/ Of the first event of a group.*\n *groupId .*\n/m;
+/**
+ * Only there an instance can lose an answer on its way, and has to find its group again, and only there it has sessions which show
+ * that its process has not ended.
+ */
+const ON_POSTGRESQL_ALONE = /^ *\/\/\/ (Of the first event of a group|The advisory lock).*\n *(groupId|sessionKey) .*\n/gm;
 
 /** The models, without how they are laid out on the page. */
 function modelsOf(provider: string): string[] {
@@ -36,7 +39,7 @@ function columnsOf(script: string): Map<string, string[]> {
 const indexesOf = (script: string) => [...script.matchAll(/^CREATE (UNIQUE )?INDEX [^;]*;$/gm)].map(([statement]) => statement);
 
 describe('the schemas of SQLite and PostgreSQL', () => {
-  test('hold the same models, but for the width of an id, and how a group is found', () => {
+  test('hold the same models, but for the width of an id, how a group is found, and how an ended process is', () => {
     const sqlite = modelsOf('sqlite').map((line) =>
       line.replace(/^id Int @id @default\(autoincrement\(\)\)$/, 'id BigInt @id @default(autoincrement())'),
     );
@@ -62,19 +65,27 @@ describe('the migrations of SQLite and PostgreSQL', () => {
 
   test('create the same columns in the same tables', () => {
     const sqlite = columnsOf(scriptsOf('sqlite'));
-    expect([...sqlite.keys()]).toEqual(['distributed_locks', 'lock_events', 'lock_clock']);
+    expect([...sqlite.keys()]).toEqual([
+      'distributed_locks',
+      'lock_events',
+      'lock_clock',
+      'lock_waiters',
+      'lock_tickets',
+      'lock_grants',
+      'lock_instances',
+    ]);
     expect(columnsOf(scriptsOf('postgresql'))).toEqual(sqlite);
   });
 
   test('create the same indexes', () => {
     const sqlite = indexesOf(scriptsOf('sqlite'));
-    expect(sqlite).toHaveLength(7);
+    expect(sqlite).toHaveLength(8);
     expect(indexesOf(scriptsOf('postgresql'))).toEqual(sqlite);
   });
 
   test('order names by code point on PostgreSQL, as SQLite does', () => {
-    const names = scriptsOf('postgresql').match(/^ +"(resource|owner|request_id)" TEXT.*$/gm) ?? [];
-    expect(names).toHaveLength(6);
+    const names = scriptsOf('postgresql').match(/^ +"(resource|owner|request_id|waiter_id|instance)" TEXT.*$/gm) ?? [];
+    expect(names).toHaveLength(12);
     expect(names.filter((line) => !line.includes('TEXT COLLATE "C"'))).toEqual([]);
   });
 

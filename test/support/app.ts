@@ -72,5 +72,6 @@ async function readMetric(origin: string, name: string): Promise<number> {
 async function expectNothingOpen(metric: TestApp['metric']): Promise<void> {
   // What a client closed a moment ago may still be on its way to the server.
   await expect.poll(() => metric('holdfast_watchers'), { message: 'watches left open', timeout: 3_000 }).toBe(0);
+  await expect.poll(() => metric('holdfast_event_streams'), { message: 'streams left open', timeout: 3_000 }).toBe(0);
   await expect.poll(() => metric('holdfast_websockets'), { message: 'sockets left open', timeout: 3_000 }).toBe(0);
 }

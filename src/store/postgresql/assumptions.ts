@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Command } from '../../locks/commands.js';
+import { resourcesOf, type Command } from '../../locks/commands.js';
 import type { Lock } from '../../locks/lock.js';
 
 /** Rows that are remembered take so much memory at the most; the rest of a row is small beside its texts. */
@@ -68,10 +68,12 @@ export class Assumptions {
     const elapsed = performance.now();
     if (this.#seen === null || elapsed - this.#comparedAt > MAX_CLOCK_AGE_MS) return null;
     const rows = new Map<string, Lock>();
-    for (const { resource, kind } of commands) {
-      const lock = this.#locks.get(resource);
-      if (lock !== undefined) rows.set(resource, lock);
-      else if (kind !== 'acquire') return null;
+    for (const command of commands) {
+      for (const resource of resourcesOf(command)) {
+        const lock = this.#locks.get(resource);
+        if (lock !== undefined) rows.set(resource, lock);
+        else if (command.kind !== 'acquire' && command.kind !== 'acquire-all') return null;
+      }
     }
     return { ...this.#seen, clock: Math.floor(elapsed + this.#clockOffset), rows };
   }

@@ -56,6 +56,11 @@ export function nameOutages(pool: pg.Pool): pg.Pool {
   return Object.assign(pool, { query: namingQuery });
 }
 
+/** The driver knows the number of the server's process that serves a connection; its types don't. */
+export function processOf(client: pg.ClientBase): number {
+  return (client as unknown as { processID: number }).processID;
+}
+
 /** Ends a connection of no pool, whatever state it is in, and whether the database answers or not. */
 export async function endConnection(client: pg.Client): Promise<void> {
   const timer = setTimeout(() => client.connection.stream.destroy(), GOODBYE_MS);

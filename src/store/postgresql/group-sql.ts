@@ -1,11 +1,12 @@
-import type { GroupDecision } from '../../locks/decide-group.js';
+import type { GroupDecision } from '../../locks/group.js';
 import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
 import type { RetriedRelease } from '../retry-lookups.js';
 import { EVENT_COLUMNS, LOCK_COLUMNS, type ClockRow } from '../rows.js';
 import { laterTime } from './later-time.js';
-import { bigintArray, booleanArray, integerArray, textArray, textLiteral } from './literals.js';
+import { changeLines } from './line-sql.js';
+import { bigintArray, booleanArray, column, integerArray, textArray, textLiteral } from './literals.js';
 
 /**
  * An instance that freezes while it holds the lock is thrown out after this, and the others go on: they wait for two such
@@ -143,10 +144,16 @@ export interface StoreAnswer {
   readonly read_at: bigint;
 }
 
-/** Stores and commits a group that was decided under the lock, unless it is older than this. Answers with a {@link StoreAnswer}. */
-export function storeGroup(group: GroupToStore, maxAgeMs: number | null): string {
-  const tried = group.decision.events.length === 0 ? tryToAppend(group.revision + 1n) : '';
-  return `${callStoreGroup(group, maxAgeMs, Array<string>(7).fill('NULL'))} ${tried} COMMIT;`;
+/**
+ * Stores and commits a group that was decided under the lock, unless it is older than this. Answers with a {@link StoreAnswer}.
+ *
+ * @param sessionKey see {@link GrowthListener.sessionKey}
+ */
+export function storeGroup(group: GroupToStore, maxAgeMs: number | null, sessionKey: bigint | null): string {
+  const { decision, revision, now } = group;
+  const lines = changeLines(decision, now, sessionKey);
+  const tried = decision.events.length === 0 && lines === null ? tryToAppend(revision + 1n) : '';
+  return `${callStoreGroup(group, maxAgeMs, Array<string>(7).fill('NULL'), lines)} ${tried} COMMIT;`;
 }
 
 /**
@@ -163,17 +170,21 @@ export function storeAssumed(group: GroupToStore, { resources, acquisitions, rem
     textArray(column(acquisitions, 'owner')),
     rememberedSince.toString(),
   ];
-  return `${BEGIN} ${callStoreGroup(group, maxAgeMs, assumed)} COMMIT;`;
+  return `${BEGIN} ${callStoreGroup(group, maxAgeMs, assumed, null)} COMMIT;`;
 }
 
-function callStoreGroup(group: GroupToStore, maxAgeMs: number | null, assumed: readonly string[]): string {
+/** @param lines the call that stores what it does to lines; null: nothing */
+function callStoreGroup(group: GroupToStore, maxAgeMs: number | null, assumed: readonly string[], lines: string | null): string {
   const { logId, revision, now, clock, isAnnounced, decision, rows } = group;
   const { upToMs, heldForMs, movesExpiry } = laterTime(decision.events, rows, now);
   // Others may have seen a lock expire by the database's clock, of which this group says that it is held.
   const ages = [maxAgeMs === null ? 'NULL' : Math.min(maxAgeMs, heldForMs), Math.min(upToMs, MAX_DELAY_MS)];
   // Who waits longer for the lock is too old when it comes.
   const basis = [textLiteral(logId), revision, now, clock, ...ages, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
-  return `SELECT * FROM holdfast_store_group(${[...basis, ...assumed, ...events(group, movesExpiry)].join(', ')});`;
+  const call = `holdfast_store_group(${[...basis, ...assumed, ...events(group, movesExpiry)].join(', ')})`;
+  return lines === null
+    ? `SELECT * FROM ${call};`
+    : `SELECT answer.*, CASE WHEN answer.stored THEN ${lines} END FROM ${call} AS answer;`;
 }
 
 type RowChange = 'insert' | 'update' | 'delete';
@@ -216,18 +227,27 @@ function tryToAppend(revision: bigint): string {
     ROLLBACK TO before;`;
 }
 
-function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] {
-  return rows.map((row) => row[name]);
-}
-
 /**
  * Finds where a group is, and sees to it that it never will be stored if it is not. The lock comes first: once it is free, a group
  * that held it has ended, one way or the other; one that has yet to take it finds that the log has come to a time for which it is
  * too old.
  */
-export function findStored({ groupId, revision, now }: GroupToStore, lockTimeoutMs: number): string {
+export function findStored(group: GroupToStore, lockTimeoutMs: number): string {
   return `${takeLock(lockTimeoutMs)}
-    SELECT revision, written_at FROM lock_events WHERE revision > ${revision} AND group_id = ${groupId} ORDER BY revision LIMIT 1;
-    UPDATE lock_clock SET at = greatest(at, ${now + MAX_DELAY_MS + 1}) WHERE id = 1;
+    ${group.decision.events.length > 0 ? findEvents(group) : findJoined(group)}
+    UPDATE lock_clock SET at = greatest(at, ${group.now + MAX_DELAY_MS + 1}) WHERE id = 1;
     COMMIT;`;
+}
+
+function findEvents({ groupId, revision }: GroupToStore): string {
+  return `SELECT revision, written_at FROM lock_events WHERE revision > ${revision} AND group_id = ${groupId} ORDER BY revision LIMIT 1;`;
+}
+
+/** Of a group without events: whoever joined in it stands in line, or has had its turn. */
+function findJoined({ revision, now, decision: { joined } }: GroupToStore): string {
+  const owners = textArray(column(joined, 'owner'));
+  const ids = textArray(column(joined, 'id'));
+  return `SELECT ${revision + 1n}::bigint AS revision, ${now}::bigint AS written_at
+     WHERE EXISTS (SELECT FROM lock_waiters WHERE owner = ANY (${owners}) AND waiter_id = ANY (${ids}))
+        OR EXISTS (SELECT FROM lock_grants WHERE revision > ${revision} AND waiter_id = ANY (${ids}));`;
 }

@@ -1,31 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { Command } from '../../locks/commands.js';
+import { resourcesOfAll, type Command } from '../../locks/commands.js';
 import { decideGroup } from '../../locks/decide-group.js';
-import type { LockEvent } from '../../locks/events.js';
 import type { Lock } from '../../locks/lock.js';
 import { RetryMemory } from '../../locks/retries.js';
 import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
-import { toEvent, toLock, type EventRow, type LockRow } from '../rows.js';
 import type { Announcer } from './announcer.js';
 import { Assumptions, type Sighting } from './assumptions.js';
 import { read } from './connections.js';
 import { endsSession, isOutage, isPassing, namedFault } from './faults.js';
-import {
-  LOCK_TIMEOUT_MS,
-  readAcquisitions,
-  readLastEventsOf,
-  readLocksOf,
-  storeAssumed,
-  storeGroup,
-  takeLock,
-  type GroupToStore,
-  type LockTaken,
-  type StoreAnswer,
-} from './group-sql.js';
+import { readGroup, readReleases } from './group-reads.js';
+import { LOCK_TIMEOUT_MS, storeAssumed, storeGroup, type GroupToStore, type StoreAnswer } from './group-sql.js';
 import { findGroup } from './lost-answers.js';
+import { decideInLine, readStanding } from './standing-reads.js';
 
 /** A group whose connection breaks before this is tried on another one. */
 const REPEAT_WITHIN_MS = 2500;
@@ -35,10 +24,15 @@ const SHORT_LOCK_TIMEOUT_MS = 1000;
 /** A decision on assumptions waits no longer than this for the lock: its leases would be shorter by the wait. */
 const ASSUMED_MAX_AGE_MS = 100;
 
+/** What a decision on assumptions rests on, besides rows: no lookup finds anything. */
+const NOBODY_WAITS = { retries: new RetryMemory(), ticket: 0n, standing: null };
+
 export interface GroupWriterOptions {
   readonly retryWindowMs: number;
   /** Epoch milliseconds that are set by hand; null: the database's clock. */
   readonly wall: (() => number) | null;
+  /** See {@link GrowthListener.sessionKey}. */
+  readonly sessionKey: () => bigint | null;
   /** The time must not run back behind what this instance has told already. */
   readonly notBefore: (now: number) => number;
 }
@@ -77,11 +71,12 @@ export class GroupWriter {
     if (assumption === null) return null;
     const { logId, revision, rows } = assumption;
     const { acquisitions, releases } = retryLookups(commands, rows);
-    if (releases.length > 0 || commands.some((command) => namesTokenAbove(revision, command))) return null;
+    if (releases.length > 0 || commands.some((command) => command.kind === 'leave' || namesTokenAbove(revision, command)))
+      return null;
     const now = Math.max(this.#now(assumption.clock), assumption.at);
-    const decision = decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands);
+    const decision = decideGroup({ ...NOBODY_WAITS, revision, now, rows }, commands);
     // What changes nothing needs no commit: the other way it is one message, too, and no wait for the disk.
-    if (decision.events.length === 0) return null;
+    if (decision.events.length === 0 || decision.joined.length > 0) return null;
 
     const group = {
       decision,
@@ -93,7 +88,7 @@ export class GroupWriter {
       isAnnounced: this.#announcer.isDue,
       groupId: newGroupId(),
     };
-    const resources = [...new Set(commands.map(({ resource }) => resource))];
+    const resources = resourcesOfAll(commands);
     const rememberedSince = now - this.#options.retryWindowMs;
     const client = await this.#connect();
     const askedAt = performance.now();
@@ -126,7 +121,7 @@ export class GroupWriter {
         void rollBack(client);
         return decided;
       }
-      const answer = await store(client, storeGroup(decided, isLast ? null : DECISION_MAX_AGE_MS));
+      const answer = await store(client, storeGroup(decided, isLast ? null : DECISION_MAX_AGE_MS, this.#options.sessionKey()));
       if (!answer.stored) return null;
       this.#assumptions.learn(sightingAfter(decided), decided.decision.changedRows);
       return decided;
@@ -167,22 +162,13 @@ export class GroupWriter {
   }
 
   async #decide(client: pg.PoolClient, commands: readonly Command[], lockTimeoutMs: number): Promise<GroupToStore> {
-    const resources = [...new Set(commands.map(({ resource }) => resource))];
-    const { acquisitions } = retryLookups(commands, new Map());
+    const resources = resourcesOfAll(commands);
     const askedAt = performance.now();
-    const results = await read(client, [
-      takeLock(lockTimeoutMs),
-      ...(resources.length === 0 ? [] : [readLocksOf(resources)]),
-      ...(acquisitions.length === 0 ? [] : [readAcquisitions(acquisitions)]),
-    ]);
+    const { taken, waiters, sought, rows, acquired } = await readGroup(client, commands, resources, lockTimeoutMs, this.#now(0));
     const answeredAt = performance.now();
-    const [taken] = results.shift() as [LockTaken];
-    const locks = resources.length === 0 ? [] : (results.shift() as LockRow[]).map(toLock);
-    const acquired = acquisitions.length === 0 ? [] : (results.shift() as EventRow[]).map(toEvent);
 
     const { log_id: logId, revision, at, read_at: readAt } = taken;
     const now = Math.max(this.#now(Number(readAt)), Number(at));
-    const rows = new Map(locks.map((lock) => [lock.resource, lock]));
     this.#assumptions.learn({ logId, revision, at: Number(at) }, rowsOrNone(resources, rows));
     this.#assumptions.compareClock({ readAt: Number(readAt), askedAt, answeredAt });
     const rememberedSince = now - this.#options.retryWindowMs;
@@ -191,14 +177,17 @@ export class GroupWriter {
     const releases = await readReleases(client, commands, rows, rememberedSince, taken.oldest_revision);
     for (const event of releases) retries.learn(event);
 
+    const state = { revision, now, rows, retries, ...readStanding(waiters, sought, now) };
+    const decision = await decideInLine(client, state, commands);
     return {
-      decision: decideGroup({ revision, now, rows, retries }, commands),
+      decision,
       logId,
       revision,
       now,
       clock: Number(readAt),
       rows,
-      isAnnounced: true,
+      // At once: whoever has its turn in line may be waiting on another instance.
+      isAnnounced: decision.events.length > 0,
       groupId: newGroupId(),
     };
   }
@@ -212,12 +201,15 @@ export class GroupWriter {
 function asStored(group: GroupToStore, commands: readonly Command[], revision: bigint, now: number): GroupToStore {
   if (revision === group.revision && now === group.now) return group;
   const { rows } = group;
-  return { ...group, revision, now, decision: decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands) };
+  return { ...group, revision, now, decision: decideGroup({ ...NOBODY_WAITS, revision, now, rows }, commands) };
 }
 
 /** A token that is yet to be given is counted from where the group is stored, which is not known before. */
 function namesTokenAbove(revision: bigint, command: Command): boolean {
-  return 'fencingToken' in command && command.fencingToken !== null && command.fencingToken > revision;
+  const isAbove = (token: bigint | null) => token !== null && token > revision;
+  if (command.kind === 'release-all' || command.kind === 'renew-all')
+    return command.locks.some(({ fencingToken }) => isAbove(fencingToken));
+  return 'fencingToken' in command && isAbove(command.fencingToken);
 }
 
 /** Of 62 bits. */
@@ -233,23 +225,10 @@ function rowsOrNone(resources: readonly string[], rows: ReadonlyMap<string, Lock
   return new Map(resources.map((resource) => [resource, rows.get(resource) ?? null]));
 }
 
-/** What the commands may refer to that is not on the rows: rarely anything. */
-async function readReleases(
-  client: pg.PoolClient,
-  commands: readonly Command[],
-  rows: ReadonlyMap<string, Lock>,
-  rememberedSince: number,
-  oldestRevision: bigint,
-): Promise<LockEvent[]> {
-  const { releases } = retryLookups(commands, rows);
-  if (releases.length === 0) return [];
-  const [events] = await read(client, [readLastEventsOf(releases, rememberedSince, oldestRevision)]);
-  return (events as EventRow[]).map(toEvent);
-}
-
 /** A group without commands is there to write. */
 function changesNothing({ decision }: GroupToStore, commands: readonly Command[]): boolean {
-  return decision.events.length === 0 && commands.length > 0;
+  const { events, joined, left } = decision;
+  return events.length + joined.length + left.length === 0 && commands.length > 0;
 }
 
 async function store(client: pg.PoolClient, sql: string): Promise<StoreAnswer> {

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { CHANNEL } from './announcer.js';
 import { reasonFor } from '../fault-reasons.js';
-import { connectionConfig, endConnection } from './connections.js';
+import { connectionConfig, endConnection, processOf } from './connections.js';
 
 /** How often the log is looked at though nobody told of a change: a notice can be lost, with the connection or by a pooler. */
 const POLL_MS = 1000;
@@ -29,6 +30,7 @@ export class GrowthListener {
   readonly #options: GrowthListenerOptions;
   readonly #poll: NodeJS.Timeout;
   #client: pg.Client | null = null;
+  #sessionKey: bigint | null = null;
   #pauseMs = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
   #isFailing = false;
@@ -40,6 +42,14 @@ export class GrowthListener {
       options.wake();
     }, POLL_MS).unref();
     void this.#listen();
+  }
+
+  /**
+   * The advisory lock that the session holds in which it listens: once it can be had, the session has ended, and the process
+   * with it, or it will listen anew soon. Null: there is none, or it may not be the process's own.
+   */
+  get sessionKey(): bigint | null {
+    return this.#sessionKey;
   }
 
   async close(): Promise<void> {
@@ -56,6 +66,7 @@ export class GrowthListener {
     try {
       client = this.#client = this.#createClient(databaseUrl);
       await client.connect();
+      this.#sessionKey = await takeSessionKey(client);
       await client.query(`LISTEN ${CHANNEL}`);
       this.#pauseMs = FIRST_PAUSE_MS;
       // What was committed before that was notified to nobody.
@@ -79,6 +90,7 @@ export class GrowthListener {
     // It always ends after an error, which is where a new one is made.
     client.on('error', () => undefined);
     client.once('end', () => {
+      this.#sessionKey = null;
       this.#listenAgain();
     });
     return client;
@@ -109,6 +121,18 @@ export class GrowthListener {
     this.#timer = setTimeout(() => void this.#listen(), this.#pauseMs).unref();
     this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS);
   }
+}
+
+/**
+ * Takes an advisory lock that is the session's alone. Null: what lies between, a pooler, may give the session to others, and keep it
+ * when the process is no more. It has told the driver another number than the process of the database has.
+ */
+async function takeSessionKey(client: pg.Client): Promise<bigint | null> {
+  const key = randomBytes(8).readBigInt64LE();
+  const { rows } = await client.query<{ isTaken: boolean }>(
+    `SELECT CASE WHEN pg_backend_pid() = ${processOf(client)} THEN pg_try_advisory_lock(${key}) END AS "isTaken"`,
+  );
+  return rows[0]?.isTaken === true ? key : null;
 }
 
 /** Everybody may notify on any channel, of anything. */

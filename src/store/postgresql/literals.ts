@@ -22,6 +22,11 @@ export function bigintArray(numbers: readonly (bigint | number)[]): string {
   return `'{${numbers.join()}}'::bigint[]`;
 }
 
+/** The values of a column, for a list. */
+export function column<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] {
+  return rows.map((row) => row[name]);
+}
+
 export function integerArray(numbers: readonly number[]): string {
   return `'{${numbers.join()}}'::integer[]`;
 }

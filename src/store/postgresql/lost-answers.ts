@@ -8,7 +8,7 @@ import { findStored, type GroupToStore, type LockTaken } from './group-sql.js';
 const FIND_OUT_MS = 2000;
 const FIND_OUT_PAUSE_MS = 50;
 
-/** Where a group is in the log: its first event. */
+/** Where a group is in the log: its first event, or where that would be. */
 export type Place = Pick<EventRow, 'revision' | 'written_at'>;
 
 /**
@@ -16,8 +16,9 @@ export type Place = Pick<EventRow, 'revision' | 'written_at'>;
  * not found out.
  */
 export async function findGroup(pool: pg.Pool, group: GroupToStore): Promise<Place | false | null> {
-  // Without an event there was nothing to be stored that a caller could ask for again.
-  if (group.decision.events.length === 0) return false;
+  const { events, joined } = group.decision;
+  // Then nothing was to be stored that a caller could not ask for again.
+  if (events.length + joined.length === 0) return false;
   const deadline = performance.now() + FIND_OUT_MS;
   for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
     const asking = ask(pool, group, left);

@@ -3,15 +3,17 @@ import type { Command } from '../../locks/commands.js';
 import type { CommittedGroup, LockSelector, LockStore, LogHead, LogPage, RetentionPolicy } from '../lock-store.js';
 import { StoreUnavailable } from '../lock-store.js';
 import { Announcer } from './announcer.js';
-import { openPool } from './connections.js';
+import { openPool, processOf } from './connections.js';
 import { DatabaseClock } from './database-clock.js';
+import { namedFault } from './faults.js';
 import { GroupWriter } from './group-writer.js';
 import { GrowthListener } from './growth-listener.js';
+import { keepInstanceAlive } from './line-sql.js';
 import { momentSql } from './moments.js';
 import { pruneStep } from './prune.js';
 import { Reader } from './reader.js';
 
-/** One group, one step of pruning, and one to find out what became of a group, or to announce one. */
+/** One group, one step of pruning, and one for what is short: to find out what became of a group, to announce one, a sign of life. */
 const WRITE_CONNECTIONS = 3;
 const READ_CONNECTIONS = 3;
 
@@ -64,6 +66,7 @@ export class PostgresqlStore implements LockStore {
     this.#writer = new GroupWriter(this.#writePool, this.#announcer, {
       retryWindowMs,
       wall,
+      sessionKey: () => this.#listener?.sessionKey ?? null,
       notBefore: (now) => clock.notBefore(now),
     });
   }
@@ -96,6 +99,25 @@ export class PostgresqlStore implements LockStore {
   async dueExpiries(limit: number): Promise<readonly string[]> {
     this.#refuseIfClosed();
     return this.#reader.dueExpiries(limit);
+  }
+
+  async keepAlive(instance: string, until: number): Promise<void> {
+    this.#refuseIfClosed();
+    try {
+      await this.#writePool.query(keepInstanceAlive(instance, until, this.#listener?.sessionKey ?? null));
+    } catch (error) {
+      throw namedFault(error, 'The database did not take a sign of life', null);
+    }
+  }
+
+  async idleLines(limit: number): Promise<readonly string[]> {
+    this.#refuseIfClosed();
+    return this.#reader.idleLines(limit);
+  }
+
+  async positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    this.#refuseIfClosed();
+    return this.#reader.positions(instance, resources);
   }
 
   async countHeld(): Promise<number> {
@@ -131,9 +153,4 @@ export class PostgresqlStore implements LockStore {
   #refuseIfClosed(): void {
     if (this.#closed !== null) throw new StoreUnavailable('The database was let go', false);
   }
-}
-
-/** The driver knows the number of the server's process that serves a connection; its types don't. */
-function processOf(client: pg.PoolClient): number {
-  return (client as unknown as { processID: number }).processID;
 }

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { RetentionPolicy } from '../lock-store.js';
-import { prunableUpTo } from '../retention.js';
+import { PASSED_OVER_MS, prunableUpTo } from '../retention.js';
 import { namedFault } from './faults.js';
 import { takeLock } from './group-sql.js';
-import type { Reader } from './reader.js';
+import { isPassedOver, type Reader } from './reader.js';
 
 /** Rows of each table that one step removes at the most: it must not hold up the groups behind it. */
 const STEP_ROWS = 1000;
@@ -18,7 +18,9 @@ export async function pruneStep(pool: pg.Pool, reader: Reader, retryWindowMs: nu
   const removedEvents = upTo === null ? 0 : await change(pool, deleteEvents(upTo));
   const expiredUntil = now - policy.expiredLockAgeMs;
   const removedLocks = (await reader.hasExpiredUntil(expiredUntil)) ? await change(pool, deleteExpiredLocks(expiredUntil)) : 0;
-  return removedEvents === STEP_ROWS || removedLocks === STEP_ROWS;
+  const passedOverSince = now - PASSED_OVER_MS;
+  const removedWaiters = (await reader.hasPassedOver(passedOverSince)) ? await change(pool, deleteWaiters(passedOverSince)) : 0;
+  return [removedEvents, removedLocks, removedWaiters].includes(STEP_ROWS);
 }
 
 async function prunableRevision(
@@ -39,6 +41,7 @@ function deleteEvents(upTo: bigint): string {
   return `/* prune events */
     BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     DELETE FROM lock_events WHERE revision <= ${upTo};
+    DELETE FROM lock_grants WHERE revision <= ${upTo};
     UPDATE lock_clock SET oldest_revision = greatest(oldest_revision, ${upTo}) WHERE id = 1;
     COMMIT;`;
 }
@@ -50,6 +53,17 @@ function deleteExpiredLocks(expiredUntil: number): string {
     DELETE FROM distributed_locks WHERE id IN
       (SELECT id FROM distributed_locks WHERE expiry_recorded = true AND expires_at <= ${expiredUntil}
         ORDER BY expires_at LIMIT ${STEP_ROWS});
+    COMMIT;`;
+}
+
+/** Those whose time has passed by then, and the instances that gave no sign of life since. The lock comes first: groups count them. */
+function deleteWaiters(since: number): string {
+  return `/* prune waiters */
+    ${takeLock()}
+    DELETE FROM lock_waiters WHERE (resource, ticket) IN
+      (SELECT resource, ticket FROM lock_waiters WHERE ${isPassedOver(`${since}`)} LIMIT ${STEP_ROWS});
+    DELETE FROM lock_instances WHERE alive_until <= ${since};
+    UPDATE lock_tickets SET waiting = (SELECT count(*) FROM lock_waiters) WHERE id = 1;
     COMMIT;`;
 }
 

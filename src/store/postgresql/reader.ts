@@ -20,6 +20,14 @@ import { selectorSql } from './selector-sql.js';
 /** Segments that one page of a narrow watch looks through at the most. */
 const SEGMENTS_PER_PAGE = 32n;
 
+const WAITER_ID = ', (SELECT waiter_id FROM lock_grants WHERE lock_grants.revision = lock_events.revision) AS waiter_id';
+
+/** Whose time passed before that moment: its own, or that of the instance which serves it. */
+export function isPassedOver(moment: string): string {
+  return `(deadline <= ${moment} OR NOT EXISTS
+    (SELECT FROM lock_instances WHERE lock_instances.id = lock_waiters.instance AND alive_until > ${moment}))`;
+}
+
 /** What the engine reads: the log, the rows and the clock. Each method is one statement, and so sees one moment. */
 export class Reader {
   readonly #pool: pg.Pool;
@@ -50,7 +58,7 @@ export class Reader {
       `/* a page of the log */
        SELECT clock.log_id, clock.revision AS head, clock.oldest_revision, event.*
          FROM lock_clock AS clock LEFT JOIN LATERAL (
-           SELECT ${EVENT_COLUMNS} FROM lock_events WHERE revision > $1 ${segments} ${conditions}
+           SELECT ${EVENT_COLUMNS}${isNarrow ? '' : WAITER_ID} FROM lock_events WHERE revision > $1 ${segments} ${conditions}
             ORDER BY ${end === null ? '' : 'segment, '}revision LIMIT $2) AS event ON true
         WHERE clock.id = 1
         ORDER BY event.revision`,
@@ -83,6 +91,38 @@ export class Reader {
     return rows.map(({ resource }) => resource);
   }
 
+  /** Each line once, however long it is. Where nobody waits at all, nothing is looked at. */
+  async idleLines(limit: number): Promise<string[]> {
+    const rows = await this.#query<{ resource: string }>(
+      `/* idle lines */
+       WITH RECURSIVE line(resource) AS (
+         SELECT min(resource) FROM lock_waiters WHERE (SELECT waiting FROM lock_tickets WHERE id = 1) > 0
+         UNION ALL
+         SELECT (SELECT min(resource) FROM lock_waiters WHERE lock_waiters.resource > line.resource) FROM line WHERE resource IS NOT NULL),
+       moment AS MATERIALIZED (SELECT ${this.#now()} AS now)
+       SELECT resource FROM line, moment
+        WHERE resource IS NOT NULL
+          AND NOT EXISTS (SELECT FROM distributed_locks AS held WHERE held.resource = line.resource AND held.expires_at > now)
+          AND EXISTS (SELECT FROM lock_waiters WHERE lock_waiters.resource = line.resource AND NOT ${isPassedOver('now')})
+        LIMIT $1`,
+      [limit],
+    );
+    return rows.map(({ resource }) => resource);
+  }
+
+  async positions(instance: string, resources: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.#query<{ waiter_id: string; position: bigint }>(
+      `/* positions in line */
+       WITH moment AS MATERIALIZED (SELECT ${this.#now()} AS now)
+       SELECT waiter_id, position FROM (
+         SELECT waiter_id, instance, row_number() OVER (PARTITION BY resource ORDER BY ticket) AS position
+           FROM lock_waiters, moment WHERE resource = ANY ($2::text[]) AND NOT ${isPassedOver('now')}) AS place
+        WHERE instance = $1`,
+      [instance, resources],
+    );
+    return new Map(rows.map(({ waiter_id: waiterId, position }) => [waiterId, Number(position)]));
+  }
+
   async countHeld(): Promise<number> {
     const [row] = await this.#query<{ held: bigint }>(
       `SELECT count(*) AS held FROM distributed_locks WHERE expiry_recorded = false AND expires_at > (SELECT ${this.#now()})`,
@@ -98,6 +138,15 @@ export class Reader {
       [limit],
     );
     return rows.map((row) => ({ revision: row.revision, writtenAt: Number(row.written_at) }));
+  }
+
+  async hasPassedOver(since: number): Promise<boolean> {
+    const rows = await this.#query(
+      `SELECT 1 FROM lock_waiters WHERE (SELECT waiting FROM lock_tickets WHERE id = 1) > 0 AND ${isPassedOver('$1')}
+        UNION ALL SELECT 1 FROM lock_instances WHERE alive_until <= $1 LIMIT 1`,
+      [since],
+    );
+    return rows.length > 0;
   }
 
   async hasExpiredUntil(moment: number): Promise<boolean> {

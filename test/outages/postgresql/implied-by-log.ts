@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { Command } from '../../../src/locks/commands.js';
-import { decideGroup, type GroupDecision } from '../../../src/locks/decide-group.js';
+import { resourcesOfAll, type Command } from '../../../src/locks/commands.js';
+import { decideGroup } from '../../../src/locks/decide-group.js';
 import type { LockEvent } from '../../../src/locks/events.js';
+import type { GroupDecision } from '../../../src/locks/group.js';
 import type { Lock } from '../../../src/locks/lock.js';
 import { RetryMemory } from '../../../src/locks/retries.js';
 import type { CommittedGroup } from '../../../src/store/lock-store.js';
@@ -76,7 +77,7 @@ function decisionThatFits(group: Witnessed, situations: readonly Situation[]): G
 function momentsOf({ commands, committed, begunAt, endedAt }: Witnessed, { rows }: Situation): number[] {
   const earliest = begunAt - MAX_AGE_MS;
   const own = committed.events.find(({ type }) => type !== 'EXPIRED');
-  const expiries = commands.flatMap(({ resource }) => rows.get(resource)?.expiresAt ?? []);
+  const expiries = resourcesOfAll(commands).flatMap((resource) => rows.get(resource)?.expiresAt ?? []);
   const moments = own === undefined ? [endedAt, earliest, ...expiries, ...expiries.map((expiry) => expiry - 1)] : [own.at];
   return moments.filter((moment) => moment >= earliest && moment <= endedAt);
 }
@@ -85,7 +86,7 @@ function momentsOf({ commands, committed, begunAt, endedAt }: Witnessed, { rows 
 function decideAt({ commands, committed }: Witnessed, { revision, rows, history }: Situation, now: number): GroupDecision {
   const retries = new RetryMemory();
   for (const event of history) retries.learn(event);
-  const decision = decideGroup({ revision, now, rows, retries }, commands);
+  const decision = decideGroup({ revision, now, rows, retries, ticket: 0n, standing: null }, commands);
   const events = decision.events.map((event, n) => ({ ...event, writtenAt: committed.events[n]?.writtenAt ?? event.writtenAt }));
   return { ...decision, events };
 }

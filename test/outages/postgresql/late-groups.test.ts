@@ -68,7 +68,7 @@ async function decide(url: string, commands: readonly Command[], locks: readonly
   const now = at ?? Number(clock);
   const rows = new Map(locks.map((lock) => [lock.resource, lock]));
   return {
-    decision: decideGroup({ revision, now, rows, retries: new RetryMemory() }, commands),
+    decision: decideGroup({ revision, now, rows, retries: new RetryMemory(), ticket: 0n, standing: null }, commands),
     logId,
     revision,
     now,

@@ -1,15 +1,18 @@
-import type { Command } from '../../../src/locks/commands.js';
+import { resourcesOfAll, type Command } from '../../../src/locks/commands.js';
 import { decideGroup } from '../../../src/locks/decide-group.js';
 import { RetryMemory } from '../../../src/locks/retries.js';
 import { readLocksOf, storeAssumed, storeGroup, takeLock, type GroupToStore } from '../../../src/store/postgresql/group-sql.js';
+import { readWaiters } from '../../../src/store/postgresql/line-sql.js';
+import { firstInLine } from '../../../src/store/postgresql/standing-reads.js';
 
 /** A message of the simple protocol begins with its kind and its length, and ends with a NUL. */
 const FRAME_BYTES = 6;
 
 /** How long the first of two messages of a group is: after so many bytes the lock is taken, and nothing is stored. */
 export function firstMessageBytes(...commands: readonly Command[]): number {
-  const resources = commands.map(({ resource }) => resource);
-  return Buffer.byteLength([takeLock(), readLocksOf(resources)].join('\n')) + FRAME_BYTES;
+  const resources = resourcesOfAll(commands);
+  const waiters = readWaiters(firstInLine(commands, resources, Date.now()));
+  return Buffer.byteLength([takeLock(), waiters, readLocksOf(resources)].join('\n')) + FRAME_BYTES;
 }
 
 /**
@@ -17,18 +20,17 @@ export function firstMessageBytes(...commands: readonly Command[]): number {
  * be some digits longer.
  */
 export function secondMessageBytes(...commands: readonly Command[]): number {
-  return Buffer.byteLength(storeGroup(decided(commands), 500)) + FRAME_BYTES;
+  return Buffer.byteLength(storeGroup(decided(commands), 500, null)) + FRAME_BYTES;
 }
 
 /** The same for a group that takes one message. */
 export function onlyMessageBytes(...commands: readonly Command[]): number {
-  const resources = [...new Set(commands.map(({ resource }) => resource))];
-  const assumed = { resources, acquisitions: [], rememberedSince: 0 };
+  const assumed = { resources: resourcesOfAll(commands), acquisitions: [], rememberedSince: 0 };
   return Buffer.byteLength(storeAssumed(decided(commands), assumed, 100)) + FRAME_BYTES;
 }
 
 function decided(commands: readonly Command[]): GroupToStore {
   const state = { revision: 1n, now: Date.now(), rows: new Map() };
-  const decision = decideGroup({ ...state, retries: new RetryMemory() }, commands);
+  const decision = decideGroup({ ...state, retries: new RetryMemory(), ticket: 0n, standing: null }, commands);
   return { ...state, decision, logId: '0'.repeat(32), clock: state.now, isAnnounced: true, groupId: 1n };
 }

@@ -17,7 +17,7 @@ const TIME_MS = isSoak ? 600_000 : 12_000;
 
 /** A command whose token is not a number yet: that of the so many last acquisition of its lock; null: none. */
 interface ScriptedCommand {
-  readonly kind: Command['kind'];
+  readonly kind: 'acquire' | 'renew' | 'release' | 'expire';
   /** Two of the names are the store's own, as long as its callers come back to it. */
   readonly name: 'own:1' | 'own:2' | 'shared';
   readonly owner: string;
