@@ -97,12 +97,12 @@ export class Holder {
       return question.fencingToken;
     }
     const record = this.#recorder.hold(this.#name, question);
-    const { fencingToken, metadata, kind: _, ...rest } = question;
+    const { resource, owner, ttlMs, waitMs, fencingToken, metadata } = question;
     const own = {
       fencingToken: fencingToken === null ? null : String(fencingToken),
       metadata: JSON.parse(metadata ?? 'null') as unknown,
     };
-    client.subscribe('hold', HOLD, { input: { ...rest, ...own } });
+    client.subscribe('hold', HOLD, { input: { resource, owner, ttlMs, waitMs, ...own } });
     const completes = this.#random.chance(0.5);
     const timer = setTimeout(
       () => {

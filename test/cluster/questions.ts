@@ -1,5 +1,5 @@
 import type { AcquireCommand, NamedLock, Wait } from '../../src/locks/commands.js';
-import { acquire, release, renew } from '../support/commands.js';
+import { acquire, acquireAll, release, renew } from '../support/commands.js';
 import {
   isRecognisedAgain,
   type GroupQuestion,
@@ -69,9 +69,8 @@ export class Questions {
     const resource = this.#choices.anyResource(this.#random);
     if (kind === 'acquire') return acquire(resource, this.#random.anyOf(this.#choices.owners), this.#acquisition());
     if (kind === 'acquire-all') {
-      const { resource: _, ...command } = acquire('', this.#random.anyOf(this.#choices.owners), this.#acquisition());
-      const wait = command.wait && { ...command.wait, detectDeadlock: false };
-      return { ...command, wait, kind, resources: this.#names() };
+      const command = acquireAll(this.#names(), this.#random.anyOf(this.#choices.owners), this.#acquisition());
+      return { ...command, wait: command.wait && { ...command.wait, detectDeadlock: false } };
     }
     if (kind === 'read') return { kind, resource };
     const ttlMs = this.#random.chance(0.7) ? this.#anyTtlMs() : null;
@@ -82,7 +81,7 @@ export class Questions {
     return renew(target.resource, target.owner, { fencingToken: target.fencingToken, ttlMs });
   }
 
-  #acquisition(): Partial<AcquireCommand> {
+  #acquisition(): Partial<Omit<AcquireCommand, 'kind' | 'resource'>> {
     const request = `${this.#client}/${this.#acquires++}`;
     return {
       ttlMs: this.#anyTtlMs(),

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { HoldCall, HoldTold, LockSeen } from './history.js';
-import { acquire, release } from '../../support/commands.js';
+import { acquireAll, release } from '../../support/commands.js';
 import { LOST, RESOURCE, violationOf, type Sketch, type Story, type WrongStory } from './sketch.js';
 
 const TTL_MS = 300;
 
 /** Two locks that are acquired at once, or not quite. */
 function acquireTwo(s: Sketch, { at = [5, 5], between = 0 } = {}): [LockSeen, LockSeen] {
-  const { resource: _, ...command } = acquire('', 'A', { ttlMs: 1_000, metadata: '"two"' });
   const one = s.change('ACQUIRED', lockOf(s, '"two"', at[0] ?? 0), at[0] ?? 0);
   for (let others = 0; others < between; others++) s.acquire('C', [0, 10], { at: 5, resource: 'between' });
   const two = s.change('ACQUIRED', lockOf(s, '"two"', at[1] ?? 0), at[1] ?? 0, 'other');
@@ -16,7 +15,7 @@ function acquireTwo(s: Sketch, { at = [5, 5], between = 0 } = {}): [LockSeen, Lo
     ['other', two],
   ]);
   const span = { from: 0, to: 20 };
-  const question = { ...command, kind: 'acquire-all', resources: [RESOURCE, 'other'] } as const;
+  const question = acquireAll([RESOURCE, 'other'], 'A', { ttlMs: 1_000, metadata: '"two"' });
   s.groups.push({ id: 0, client: 'client', question, told: { kind: 'acquired-all', locks }, span, wall: span });
   return [one, two];
 }
@@ -95,13 +94,12 @@ const WRONG: readonly WrongStory[] = [
       const first = s.acquire('A', [0, 100], { at: 10 });
       s.release(first, [0, 100], { at: 20 });
       const second = s.acquire('A', [0, 100], { at: 30, resource: 'other' });
-      const { resource: _, ...command } = acquire('', 'B', { metadata: '"B"' });
       const span = { from: 0, to: 100 };
       const blockedBy = new Map([
         [RESOURCE, first],
         ['other', second],
       ]);
-      const question = { ...command, kind: 'acquire-all', resources: [RESOURCE, 'other'] } as const;
+      const question = acquireAll([RESOURCE, 'other'], 'B', { metadata: '"B"' });
       const told = { kind: 'refused-all', reason: 'HELD_BY_ANOTHER', resource: RESOURCE, blockedBy } as const;
       s.groups.push({ id: 0, client: 'client', question, told, span, wall: span });
     },

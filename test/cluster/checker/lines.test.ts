@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { acquire } from '../../support/commands.js';
-import { granted, LOST, RESOURCE, violationOf, type Sketch, type Story, type WrongStory } from './sketch.js';
+import type { LockSeen } from './history.js';
+import { LOST, RESOURCE, violationOf, type Sketch, type Story, type WrongStory } from './sketch.js';
 
 const WAIT = { id: '', instance: '', waitMs: 500, detectDeadlock: false };
 
 /** Somebody waits for its 500 ms, and gets nothing. */
-function timeOut(s: Sketch, owner: string, from: number, holder: Parameters<typeof granted>[0] | null): void {
+function timeOut(s: Sketch, owner: string, from: number, holder: LockSeen | null): void {
   s.told(acquire(RESOURCE, owner, { wait: WAIT }), [from, from + 502], {
     kind: 'conflict',
     reason: 'WAIT_TIMEOUT',

@@ -237,7 +237,10 @@ function toTold({ kind }: Command, outcome: Outcome): AnyTold {
       const { released, notHeld } = outcome;
       return { kind: 'released-all', released: new Map(released.map((one) => [one.resource, releaseSeen(one)])), notHeld };
     }
-    default:
+    case 'queued':
+    case 'left':
+    case 'not-in-line':
+    case 'settled':
       return { kind: 'not-done' };
   }
 }

@@ -94,7 +94,9 @@ export class Truth {
         return wait?.detectDeadlock === true && current?.owner !== owner;
       case 'WAIT_TIMEOUT':
         return wait?.waitMs != null && call.span.to - call.span.from >= wait.waitMs - this.#tolerance.commandMs;
-      default:
+      case 'REQUEST_SPENT':
+      case 'EXPIRED':
+      case 'STALE_TOKEN':
         return false;
     }
   }
