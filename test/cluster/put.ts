@@ -1,33 +1,8 @@
 import type { NamedLock, Wait } from '../../src/locks/commands.js';
 import type { ConflictReason } from '../../src/locks/outcomes.js';
-import { LOCK, type Answer, type LockApi, type LockView } from '../faults/lock-api.js';
+import type { Answer, GroupAnswer, LockApi, LockView, ReleaseView } from '../faults/lock-api.js';
 import type { GroupTold, LockSeen, ReleaseSeen, Told } from './checker/history.js';
 import type { AnyQuestion, AnyTold } from './questions.js';
-
-const ACQUIRE_ALL = `mutation ($input: AcquireLocksInput!) { answer: acquireLocks(input: $input) {
-  __typename ... on LocksAcquired { locks { ...L } } ... on Conflict { reason resource blockedBy { ...L } } } } ${LOCK}`;
-const RENEW_ALL = `mutation ($input: RenewLocksInput!) { answer: renewLocks(input: $input) {
-  __typename locks { ...L } lost } } ${LOCK}`;
-const RELEASE_ALL = `mutation ($input: ReleaseLocksInput!) { answer: releaseLocks(input: $input) {
-  __typename released { resource fencingToken revision releasedAt } notHeld } }`;
-
-interface GroupAnswer {
-  readonly __typename: 'LocksAcquired' | 'Conflict' | 'LocksRenewed' | 'LocksReleased';
-  readonly locks?: readonly LockView[];
-  readonly lost?: readonly string[];
-  readonly released?: readonly ReleaseView[];
-  readonly notHeld?: readonly string[];
-  readonly reason?: ConflictReason;
-  readonly resource?: string;
-  readonly blockedBy?: readonly LockView[];
-}
-
-interface ReleaseView {
-  readonly resource: string;
-  readonly fencingToken: string;
-  readonly revision: string;
-  readonly releasedAt: string;
-}
 
 /** Asks it, and tells the answer in the words of the history. Rejects as {@link LockApi}. */
 export async function put(api: LockApi, question: AnyQuestion): Promise<AnyTold> {
@@ -49,19 +24,15 @@ export async function put(api: LockApi, question: AnyQuestion): Promise<AnyTold>
       const { resources, owner, ttlMs, requestId, reacquire, metadata, wait } = question;
       const { waitMs } = waitInput(wait);
       const input = { resources, owner, ttlMs, requestId, reacquire, metadata: parsed(metadata), waitMs };
-      return toGroupTold(await askAll(api, ACQUIRE_ALL, input));
+      return toGroupTold(await api.acquireAll(input));
     }
     case 'renew-all': {
       const { owner, ttlMs } = question;
-      return toGroupTold(await askAll(api, RENEW_ALL, { owner, ttlMs, locks: lockInputs(question.locks) }));
+      return toGroupTold(await api.renewAll({ owner, ttlMs, locks: lockInputs(question.locks) }));
     }
     case 'release-all':
-      return toGroupTold(await askAll(api, RELEASE_ALL, { owner: question.owner, locks: lockInputs(question.locks) }));
+      return toGroupTold(await api.releaseAll({ owner: question.owner, locks: lockInputs(question.locks) }));
   }
-}
-
-async function askAll(api: LockApi, query: string, input: object): Promise<GroupAnswer> {
-  return (await api.query<{ answer: GroupAnswer }>(query, { input })).answer;
 }
 
 function waitInput(wait: Wait | null): { waitMs: number | null; detectDeadlock: boolean } {

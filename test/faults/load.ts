@@ -1,5 +1,5 @@
 import { acknowledgedBy, type Acknowledged } from './log-checks.js';
-import { LOCK, lockOf, type Answer, type LockApi, type LockView } from './lock-api.js';
+import { lockOf, type Answer, type LockApi } from './lock-api.js';
 import { ConnectionLost, type Session } from './session.js';
 
 export const RESOURCES = Array.from({ length: 12 }, (_, number) => `r:${number}`);
@@ -10,9 +10,6 @@ const TTLS_MS = [150, 60_000];
 export const WAITED_TTL_MS = 150;
 /** Longer than the load. */
 const WAIT_MS = 60_000;
-
-const ACQUIRE_ALL = `mutation ($input: AcquireLocksInput!) { answer: acquireLocks(input: $input) {
-  __typename ... on LocksAcquired { locks { ...L } } } } ${LOCK}`;
 
 const anyOf = <T>(choices: readonly T[]): T => choices[Math.floor(Math.random() * choices.length)] as T;
 
@@ -43,9 +40,8 @@ export async function waitUntilCut(session: Session, record: Record): Promise<vo
       });
     } else {
       const resources = [...new Set([resource, anyOf(RESOURCES), anyOf(RESOURCES)])];
-      const input = { resources, owner, ttlMs: WAITED_TTL_MS, waitMs: WAIT_MS };
-      const { answer } = await session.api.query<{ answer: { locks?: readonly LockView[] } }>(ACQUIRE_ALL, { input });
-      for (const { resource: name, revision, fencingToken } of answer.locks ?? []) {
+      const { locks = [] } = await session.api.acquireAll({ resources, owner, ttlMs: WAITED_TTL_MS, waitMs: WAIT_MS });
+      for (const { resource: name, revision, fencingToken } of locks) {
         record({ type: 'ACQUIRED', resource: name, owner, revision, fencingToken });
       }
     }
