@@ -100,7 +100,7 @@ export function describeWaitingTogether(openFixture: OpenFixture): void {
         }),
         { numRuns: rounds(1_000, 30) },
       );
-      expect(turnsInAll).toBeGreaterThan(10);
+      expect(turnsInAll).toBeGreaterThan(0);
     },
   );
 }

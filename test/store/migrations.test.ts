@@ -29,7 +29,16 @@ describe('a start on an empty database', () => {
   test('creates the tables, and a log that begins at revision 0', async () => {
     const url = await createEmptyDatabase();
     expect(await applyMigrations(url)).toEqual(ALL_MIGRATIONS);
-    expect(await tablesOf(url)).toEqual(['_prisma_migrations', 'distributed_locks', 'lock_clock', 'lock_events']);
+    expect(await tablesOf(url)).toEqual([
+      '_prisma_migrations',
+      'distributed_locks',
+      'lock_clock',
+      'lock_events',
+      'lock_grants',
+      'lock_instances',
+      'lock_tickets',
+      'lock_waiters',
+    ]);
     expect(await clockOf(url)).toEqual([{ id: 1n, revision: 0n, oldest_revision: 0n, at: 0n }]);
   });
 

@@ -6,6 +6,9 @@ import type { Lock } from '../../locks/lock.js';
 const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024;
 const ROW_BYTES = 400;
 
+/** Names that are remembered because somebody stood in line for them, at the most. */
+const MAX_WAITED_FOR = 10_000;
+
 /**
  * The database's clock is known from a question that was answered within this: what is made of it is behind by no more. It is
  * asked again after so long, in which the two clocks may drift apart by so much of that time.
@@ -52,6 +55,8 @@ export class Assumptions {
     maxSize: MAX_REMEMBERED_BYTES,
     sizeCalculation: ({ resource, owner, metadata }) => ROW_BYTES + resource.length + owner.length + (metadata?.length ?? 0),
   });
+  /** Of these somebody stood in line for: what becomes of them is not to be assumed. */
+  readonly #waitedFor = new LRUCache<string, true>({ max: MAX_WAITED_FOR });
   #seen: Sighting | null = null;
   /** The database's clock is ahead of the process's by this or more. */
   #clockOffset = 0;
@@ -70,6 +75,7 @@ export class Assumptions {
     const rows = new Map<string, Lock>();
     for (const command of commands) {
       for (const resource of resourcesOf(command)) {
+        if (this.#waitedFor.has(resource)) return null;
         const lock = this.#locks.get(resource);
         if (lock !== undefined) rows.set(resource, lock);
         else if (command.kind !== 'acquire' && command.kind !== 'acquire-all') return null;
@@ -87,6 +93,12 @@ export class Assumptions {
       if (lock === null) this.#locks.delete(resource);
       else this.#locks.set(resource, lock);
     }
+  }
+
+  /** Whether anybody stands in line for it, as a group found or left it. */
+  learnLine(resource: string, isWaitedFor: boolean): void {
+    if (isWaitedFor) this.#waitedFor.set(resource, true);
+    else this.#waitedFor.delete(resource);
   }
 
   compareClock({ readAt, askedAt, answeredAt }: ClockReading): void {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { resourcesOfAll, type Command } from '../../locks/commands.js';
 import { decideGroup } from '../../locks/decide-group.js';
+import type { GroupDecision, GroupState } from '../../locks/group.js';
 import type { Lock } from '../../locks/lock.js';
 import { RetryMemory } from '../../locks/retries.js';
 import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
@@ -179,6 +180,7 @@ export class GroupWriter {
 
     const state = { revision, now, rows, retries, ...readStanding(waiters, sought, now) };
     const decision = await decideInLine(client, state, commands);
+    for (const resource of resources) this.#assumptions.learnLine(resource, isWaitedFor(resource, state, decision));
     return {
       decision,
       logId,
@@ -202,6 +204,11 @@ function asStored(group: GroupToStore, commands: readonly Command[], revision: b
   if (revision === group.revision && now === group.now) return group;
   const { rows } = group;
   return { ...group, revision, now, decision: decideGroup({ ...NOBODY_WAITS, revision, now, rows }, commands) };
+}
+
+function isWaitedFor(resource: string, { standing }: GroupState, { joined }: GroupDecision): boolean {
+  const line = standing?.lines.get(resource);
+  return (line !== undefined && line.waiters.length > 0) || joined.some((waiter) => waiter.resources.includes(resource));
 }
 
 /** A token that is yet to be given is counted from where the group is stored, which is not known before. */

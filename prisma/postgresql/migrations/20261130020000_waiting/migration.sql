@@ -65,6 +65,7 @@ DECLARE
   shift bigint;
   delay bigint;
   advanced bigint;
+  places bigint;
 BEGIN
   -- All of it ends with the transaction. Every statement below is planned once in a session: to plan them takes longer than to
   -- run them. Rows are looked up one by one, however small the table was then: only so, an index forgets the versions of a row
@@ -85,10 +86,13 @@ BEGIN
     stored := NOT EXISTS (
       SELECT FROM unnest(assumed_resources, assumed_revisions, assumed_owners) AS assumed(resource, revision, owner)
         LEFT JOIN LATERAL (SELECT l.revision, l.owner FROM distributed_locks AS l WHERE l.resource = assumed.resource) AS found ON true
-       WHERE coalesce(found.revision, 0) <> assumed.revision OR found.owner IS DISTINCT FROM assumed.owner)
-      AND ((SELECT t.waiting FROM lock_tickets AS t WHERE t.id = 1) = 0
-           OR NOT EXISTS (SELECT FROM unnest(assumed_resources) AS assumed(resource)
-                           WHERE EXISTS (SELECT FROM lock_waiters AS w WHERE w.resource = assumed.resource)));
+       WHERE coalesce(found.revision, 0) <> assumed.revision OR found.owner IS DISTINCT FROM assumed.owner);
+    -- Of its own: as a part of that, the second question would have to be prepared also where nobody waits.
+    SELECT t.waiting INTO places FROM lock_tickets AS t WHERE t.id = 1;
+    IF stored AND places > 0 THEN
+      stored := NOT EXISTS (SELECT FROM unnest(assumed_resources) AS assumed(resource)
+                             WHERE EXISTS (SELECT FROM lock_waiters AS w WHERE w.resource = assumed.resource));
+    END IF;
   END IF;
   IF stored AND cardinality(request_ids) > 0 THEN
     stored := NOT EXISTS (
@@ -173,16 +177,16 @@ RETURNS TABLE (last bigint, waiting bigint, sought text, alive_until bigint, res
                joined_at bigint, deadline bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  PERFORM set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-          set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-          set_config('enable_mergejoin', 'off', true);
   SELECT t.last, t.waiting INTO last, waiting FROM lock_tickets AS t WHERE t.id = 1;
   RETURN NEXT;
   IF waiting = 0 THEN
     RETURN;
   END IF;
   -- The answer may be long, and whoever asked may be frozen: nobody waits longer for it than for an idle transaction.
-  PERFORM set_config('tcp_user_timeout', current_setting('idle_in_transaction_session_timeout'), true);
+  PERFORM set_config('tcp_user_timeout', current_setting('idle_in_transaction_session_timeout'), true),
+          set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+          set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+          set_config('enable_mergejoin', 'off', true);
   RETURN QUERY
     SELECT holdfast_waiters.last, holdfast_waiters.waiting, found.sought, found.alive_until, w.resource, w.ticket, w.waiter_id,
            w.instance, w.owner, w.ttl_ms, w.request_id, w.metadata, w.resources, w.own_tokens, w.joined_at, w.deadline
