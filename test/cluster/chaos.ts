@@ -4,10 +4,12 @@ import { httpApi } from '../faults/lock-api.js';
 import { startPostgresqlServer } from '../support/postgresql.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import type { Change, History } from './checker/history.js';
+import type { TicketedGrant } from './checker/tickets.js';
 import type { ChaosSettings } from './chaos-settings.js';
 import { FaultSchedule, FAULTS_ON_A_FILE } from './faults.js';
 import { Holder } from './holder.js';
 import { startInstances, type Instance } from './instances.js';
+import { LineWatcher } from './line-watcher.js';
 import { Load } from './load.js';
 import { readLog } from './log-view.js';
 import { LogWatcher } from './log-watcher.js';
@@ -38,6 +40,8 @@ const CATCH_UP_MS = 15_000;
 export interface ChaosResult {
   readonly history: History;
   readonly log: readonly Change[];
+  /** Of those who stood in line. */
+  readonly turns: readonly TicketedGrant[];
   readonly watchers: readonly LogWatcher[];
   readonly instances: readonly Instance[];
   /** Answers that nobody should get. */
@@ -68,6 +72,7 @@ export async function runChaos({ seed, durationMs, database }: ChaosOptions): Pr
   const instances = await startInstances(['S1', 'S2', 'S3'], { databaseUrl });
   const urls = instances.map(({ url }) => url);
   const watchers = urls.map((url) => new LogWatcher({ urls: [url] }));
+  const lines = new LineWatcher(databaseUrl);
   const recorder = new Recorder();
   const load = new Load(recorder, { seed, clients: CLIENTS, choices: CHOICES, thinkMs: THINK_MS, urls });
   const holders = Array.from({ length: HOLDERS }, (_, number) => {
@@ -78,6 +83,7 @@ export async function runChaos({ seed, durationMs, database }: ChaosOptions): Pr
   await Promise.all([load.stop(), ...holders.map((holder) => holder.stop())]);
 
   await sleep(ALL_EXPIRED_MS);
+  const turns = await lines.stop();
   const log = await readLog(httpApi(urls[0] as string));
   const { revision = 0n } = log.at(-1) ?? {};
   try {
@@ -85,5 +91,5 @@ export async function runChaos({ seed, durationMs, database }: ChaosOptions): Pr
   } finally {
     for (const watcher of watchers) await watcher.stop();
   }
-  return { history: recorder, log, watchers, instances, answerFaults: recorder.faults, faults: schedule.counts };
+  return { history: recorder, log, turns, watchers, instances, answerFaults: recorder.faults, faults: schedule.counts };
 }

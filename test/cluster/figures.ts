@@ -1,7 +1,7 @@
 import type { ChaosResult } from './chaos.js';
 
 /** What a run was made of, as text. */
-export function figuresOf({ history, log, watchers, faults }: ChaosResult): string {
+export function figuresOf({ history, log, turns, watchers, faults }: ChaosResult): string {
   const { holds } = history;
   const calls = [...history.calls, ...history.groups];
   const asked = tally(
@@ -21,6 +21,7 @@ export function figuresOf({ history, log, watchers, faults }: ChaosResult): stri
     `told: ${show(told)}`,
     `answered within ${quantile(0.5)} ms (half), ${quantile(0.99)} ms (99 of 100), ${quantile(1 - 1 / latencies.length)} ms (all)`,
     `${holds.length} holds: ${show(tally(holds.map(({ end }) => end)))}; told: ${show(heard)}`,
+    `${turns.length} turns of whose ticket was seen`,
     `${log.length} changes: ${show(changes)}`,
     `watches resumed: ${watchers.map(({ subscriptions }) => subscriptions - 1).join(', ')} times`,
     `faults: ${show(faults)}`,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { acquire } from '../../support/commands.js';
 import type { LockSeen } from './history.js';
-import { LOST, RESOURCE, violationOf, type Sketch, type Story, type WrongStory } from './sketch.js';
+import { LOST, RESOURCE, Sketch, violationOf, type Story, type WrongStory } from './sketch.js';
+import { findLateTurn } from './tickets.js';
 
 const WAIT = { id: '', instance: '', waitMs: 500, detectDeadlock: false };
 
@@ -141,4 +142,25 @@ describe('a history is rejected in which', () => {
   test.each(WRONG)('%s', (_title, tell, problem) => {
     expect(violationOf(tell)).toMatch(problem);
   });
+});
+
+/** Two are granted the lock one after the other, with these tickets. */
+function turns(first: bigint, second: bigint): string | undefined {
+  const s = new Sketch();
+  const lock = s.acquire('A', [0, 50], { wait: WAIT });
+  s.release(lock, [60, 70]);
+  s.acquire('B', [10, 80], { wait: WAIT });
+  const grants = [
+    { revision: 1n, ticket: first },
+    { revision: 3n, ticket: second },
+  ];
+  return findLateTurn(grants, s.log)?.problem;
+}
+
+test('turns in the order of the tickets are accepted', () => {
+  expect(turns(1n, 2n)).toBeUndefined();
+});
+
+test('a turn after that of a later ticket is noticed', () => {
+  expect(turns(2n, 1n)).toMatch(/after one that came later/);
 });
