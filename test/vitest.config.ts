@@ -11,7 +11,7 @@ const ON_BOTH = [
   'test/store/reads/*.test.ts',
   'test/store/{migrations,migrations-drift,prisma-clients}.test.ts',
   'test/server/shutdown-real-time.test.ts',
-  'test/server/leaks-real-time.test.ts',
+  'test/server/{leaks,gone-waiters,holding}-real-time.test.ts',
   'test/server/websocket.test.ts',
 ];
 const BUT_NOT = ['test/**/sqlite/**', 'test/graphql/{errors,pagination,retry-after,scalars,schema}.test.ts'];

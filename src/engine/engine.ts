@@ -5,7 +5,8 @@ import type { LockStore, LogHead, RetentionPolicy } from '../store/lock-store.js
 import type { CallerPresence } from './caller-presence.js';
 import { Feed } from './feed.js';
 import type { EngineObserver } from './observer.js';
-import { Hold, type HoldEngine, type HoldRequest, type HoldUpdate } from './hold.js';
+import { Hold, type HoldEngine, type HoldRequest } from './hold.js';
+import type { HoldUpdate } from './hold-updates.js';
 import { ownedLocks, type HeldLocks } from './owned-locks.js';
 import { repeat } from './repeat.js';
 import { startSweeper } from './sweeper.js';
@@ -17,6 +18,12 @@ import { Writer } from './writer.js';
 const PRUNE_MS = 30_000;
 /** After so long without an event a watcher gets a bookmark, at the latest. */
 const BOOKMARK_MS = 15_000;
+
+/** One that is answered at once. */
+export type ImmediateCommand =
+  Exclude<Command, AcquireCommand | AcquireAllCommand> | ((AcquireCommand | AcquireAllCommand) & { readonly wait: null });
+
+type ImmediateOutcomeOf<C extends Command> = Exclude<OutcomeOf<C>, Queued>;
 
 export interface EngineOptions {
   readonly retention: RetentionPolicy;
@@ -61,8 +68,8 @@ export class Engine {
    *
    * @throws StoreUnavailable where the database did not answer, or the engine is overloaded or closing.
    */
-  submit<C extends Exclude<Command, AcquireCommand | AcquireAllCommand>>(command: C): Promise<OutcomeOf<C>> {
-    return this.#writer.submit(command);
+  submit<C extends ImmediateCommand>(command: C): Promise<ImmediateOutcomeOf<C>> {
+    return this.#writer.submit(command) as Promise<ImmediateOutcomeOf<C>>;
   }
 
   /**
@@ -75,9 +82,9 @@ export class Engine {
     command: Omit<C, 'wait'>,
     wait: WaitRequest | null,
     caller: () => CallerPresence,
-  ): Promise<Exclude<OutcomeOf<C>, Queued>> {
+  ): Promise<ImmediateOutcomeOf<C>> {
     if (wait !== null) return this.#waiting.acquire<C>(command, wait, caller());
-    return this.#writer.submit({ ...command, wait: null } as unknown as C) as Promise<Exclude<OutcomeOf<C>, Queued>>;
+    return this.#writer.submit({ ...command, wait: null } as unknown as C) as Promise<ImmediateOutcomeOf<C>>;
   }
 
   /**
@@ -121,6 +128,7 @@ export class Engine {
   hold(request: HoldRequest, hasCompleted: () => boolean): AsyncIterableIterator<HoldUpdate> {
     const hold: Hold = new Hold(this.#forHolds(), request, hasCompleted, () => this.#holds.delete(hold));
     this.#holds.add(hold);
+    if (this.#waitingStopped !== null) hold.shutDown();
     return hold;
   }
 

@@ -10,6 +10,8 @@ import { Watcher, type WatcherFeed } from './watcher.js';
 
 const ALL: LockSelector = { resource: null, prefix: null, owner: null };
 const PAGE_EVENTS = 1000;
+/** Whoever waits for an event gives up by then: the log can't be read. */
+const REACH_MS = 2_000;
 
 export interface GrantListener {
   granted(event: LockEvent): void;
@@ -101,11 +103,18 @@ export class Feed implements WatcherFeed {
     this.#catchingUp ??= this.#catchUp();
   }
 
-  /** Resolves when every event up to this revision was told, or none will be any more. */
+  /** Resolves when every event up to this revision was told; after 2 seconds, or where none will be told any more, without that. */
   async reach(revision: bigint): Promise<void> {
     if (revision <= this.#revision || this.#isClosed) return;
     this.wake(revision);
-    await new Promise<void>((resolve) => this.#awaited.push({ revision, resolve }));
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, REACH_MS);
+      const settle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#awaited.push({ revision, resolve: settle });
+    });
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,9 @@
 import type { AcquireCommand, RenewCommand } from '../locks/commands.js';
 import type { Lock } from '../locks/lock.js';
-import type { Acquired, AcquireOutcome, Conflict, Renewed, RenewOutcome } from '../locks/outcomes.js';
+import type { Acquired, AcquireOutcome, Renewed, RenewOutcome } from '../locks/outcomes.js';
 import type { CallerPresence } from './caller-presence.js';
+import { HoldUpdates, type HoldUpdate } from './hold-updates.js';
+import { causeIn, causeOf, type LostCause } from './lost-cause.js';
 import type { WaitRequest } from './waiting-calls.js';
 import type { WatchItem, WatchRequest } from './watch.js';
 
@@ -14,35 +16,6 @@ export interface HoldRequest extends Pick<AcquireCommand, 'resource' | 'owner' |
   readonly fencingToken: bigint | null;
 }
 
-/** Standing in line. */
-export interface HoldQueued {
-  readonly kind: 'hold-queued';
-  readonly resource: string;
-  /** 1 is next. */
-  readonly position: number;
-  /** In epoch milliseconds; null: it waits for as long as it takes. */
-  readonly deadline: number | null;
-}
-
-export type LostCause =
-  /** It was not renewed in time. */
-  | 'EXPIRED'
-  /** Re-acquired under the same owner. */
-  | 'SUPERSEDED'
-  /** Released by somebody who named its owner. */
-  | 'RELEASED'
-  /** The instance goes away, and renews it no longer: it is held until it expires. */
-  | 'SHUTDOWN';
-
-export interface HoldLost {
-  readonly kind: 'hold-lost';
-  readonly resource: string;
-  readonly fencingToken: bigint;
-  readonly cause: LostCause;
-}
-
-export type HoldUpdate = HoldQueued | Acquired | Renewed | HoldLost | Conflict;
-
 /** What it needs of the engine. */
 export interface HoldEngine {
   acquire(command: Omit<AcquireCommand, 'wait'>, wait: WaitRequest | null, caller: () => CallerPresence): Promise<AcquireOutcome>;
@@ -54,6 +27,8 @@ export interface HoldEngine {
 }
 
 type Result = IteratorResult<HoldUpdate, undefined>;
+
+const END: Result = { done: true, value: undefined };
 
 /** It is renewed when so much of its TTL has passed: two renewals may fail. */
 const RENEWED_AFTER = 1 / 3;
@@ -77,15 +52,16 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
   readonly #request: HoldRequest;
   readonly #hasCompleted: () => boolean;
   readonly #onEnd: () => void;
+  readonly #updates = new HoldUpdates();
   readonly #gone = new AbortController();
+  /** null: not yet, or no more. */
   #lock: Lock | null = null;
+  /** By `performance.now()`: from then on it is lost, unless it is renewed before. */
+  #until = 0;
   #watch: AsyncIterableIterator<WatchItem> | null = null;
   #renewal: NodeJS.Timeout | undefined;
   #expiry: NodeJS.Timeout | undefined;
-  #updates: HoldUpdate[] = [];
-  #hasEnded = false;
-  #error: Error | null = null;
-  #answer: (() => void) | null = null;
+  #isShuttingDown = false;
 
   /**
    * @param hasCompleted asked when it is returned: whether the listener said that it is done
@@ -109,26 +85,22 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
    * @throws StoreUnavailable where the lock could not be had because the database did not answer
    */
   async next(): Promise<Result> {
-    if (this.#updates.length === 0 && !this.#hasEnded) await new Promise<void>((resolve) => (this.#answer = resolve));
-    const update = this.#updates.shift();
-    if (update !== undefined) return { done: false, value: update };
-    const error = this.#error;
-    this.#error = null;
-    if (error !== null) throw error;
-    return { done: true, value: undefined };
+    const update = await this.#updates.next();
+    return update === null ? END : { done: false, value: update };
   }
 
   async return(): Promise<Result> {
     const lock = this.#lock;
-    this.#updates = [];
     this.#end(null);
+    this.#updates.drop();
     if (lock !== null && this.#hasCompleted()) await this.#engine.giveBack(lock);
-    return { done: true, value: undefined };
+    return END;
   }
 
   /** The server goes away. What it waits for it waits for elsewhere. */
   shutDown(): void {
-    if (this.#lock !== null) this.#lose('SHUTDOWN');
+    this.#isShuttingDown = true;
+    this.#lose('SHUTDOWN');
   }
 
   async #begin(): Promise<void> {
@@ -140,35 +112,54 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
       return;
     }
     const command = { kind: 'acquire', resource, owner, ttlMs, requestId: null, reacquire: true, metadata } as const;
-    const tell = (position: number, deadline: number | null) => this.#tell({ kind: 'hold-queued', resource, position, deadline });
+    const tell = (position: number, deadline: number | null) =>
+      this.#updates.tell({ kind: 'hold-queued', resource, position, deadline });
     const wait = waitMs === 0 ? null : { waitMs, detectDeadlock: false, tell };
     const outcome = await this.#engine.acquire(command, wait, () => this.#gone.signal);
     if (outcome.kind === 'conflict') this.#tellLast(outcome);
-    else if (!this.#hasEnded) await this.#hold(outcome);
-    else if (this.#hasCompleted()) await this.#engine.giveBack(outcome.lock);
+    // Nobody was told its token, so nobody can come back with it.
+    else if (this.#updates.hasEnded) await this.#engine.giveBack(outcome.lock);
+    else await this.#hold(outcome);
   }
 
   async #hold(update: Acquired | Renewed): Promise<void> {
     const { lock } = update;
+    if (this.#updates.hasEnded) {
+      if (this.#hasCompleted()) await this.#engine.giveBack(lock);
+      return;
+    }
     this.#lock = lock;
-    this.#tell(update);
-    const askedAt = performance.now();
-    const now = await this.#engine.now();
-    this.#heldUntil(askedAt + lock.expiresAt - now);
-    const { resource, revision, fencingToken } = lock;
+    this.#updates.tell(update);
+    if (this.#isShuttingDown) this.#lose('SHUTDOWN');
+    else void this.#follow(lock);
+    const knownAt = performance.now();
+    // Where the time can't be read, its expiry is not known better than by its TTL.
+    const leftMs = await this.#engine.now().then(
+      (now) => lock.expiresAt - now,
+      () => this.#request.ttlMs,
+    );
+    this.#heldUntil(knownAt + leftMs);
+  }
+
+  /** Looks at what the log tells of the lock. Where that can't be read, the renewals tell as well, though later. */
+  async #follow({ resource, revision, fencingToken }: Lock): Promise<void> {
     const selector = { resource, prefix: null, owner: null };
     this.#watch = this.#engine.watch({ selector, types: null, after: revision, logId: null, snapshot: true });
-    for await (const item of this.#watch) {
-      const cause = causeIn(item, fencingToken);
-      if (cause !== null) this.#lose(cause);
+    try {
+      for await (const item of this.#watch) {
+        const cause = causeIn(item, fencingToken);
+        if (cause !== null) this.#lose(cause);
+      }
+    } catch {
+      this.#watch = null;
     }
   }
 
-  /** @param until by `performance.now()`: from then on it is lost, unless it is renewed before */
   #heldUntil(until: number): void {
-    if (this.#hasEnded) return;
+    if (this.#updates.hasEnded) return;
+    this.#until = Math.max(this.#until, until);
     clearTimeout(this.#expiry);
-    this.#expiry = setTimeout(() => this.#lose('EXPIRED'), until - performance.now());
+    this.#expiry = setTimeout(() => this.#lose('EXPIRED'), this.#until - performance.now());
     this.#renewAfter(this.#request.ttlMs * RENEWED_AFTER);
   }
 
@@ -178,75 +169,48 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
   }
 
   async #renew(): Promise<void> {
-    const lock = this.#lock;
-    if (lock === null || this.#hasEnded) return;
-    const { resource, owner, fencingToken } = lock;
-    const { ttlMs } = this.#request;
+    const { resource, owner, ttlMs } = this.#request;
+    if (this.#lock === null) return;
+    const { fencingToken } = this.#lock;
     const askedAt = performance.now();
+    let outcome: RenewOutcome;
     try {
-      const outcome = await this.#engine.submit({ kind: 'renew', resource, owner, fencingToken, ttlMs });
-      if (this.#hasEnded) return;
-      if (outcome.kind === 'renewed') {
-        this.#lock = outcome.lock;
-        this.#tell(outcome);
-        this.#heldUntil(askedAt + ttlMs);
-      } else {
-        this.#lose(causeOf(outcome));
-      }
+      outcome = await this.#engine.submit({ kind: 'renew', resource, owner, fencingToken, ttlMs });
     } catch {
       // It is known already that the database did not answer. Whether the lock is lost is not.
-      if (!this.#hasEnded) this.#renewAfter(ttlMs * RETRIED_AFTER);
+      if (!this.#updates.hasEnded) this.#renewAfter(ttlMs * RETRIED_AFTER);
+      return;
     }
+    if (this.#updates.hasEnded) return;
+    if (outcome.kind !== 'renewed') {
+      this.#lose(causeOf(outcome));
+      return;
+    }
+    this.#lock = outcome.lock;
+    this.#updates.tell(outcome);
+    this.#heldUntil(askedAt + ttlMs);
+    if (this.#watch === null) void this.#follow(outcome.lock);
   }
 
   #lose(cause: LostCause): void {
-    const lock = this.#lock;
-    if (lock === null || this.#hasEnded) return;
-    const { resource, fencingToken } = lock;
+    if (this.#lock === null) return;
+    const { resource, fencingToken } = this.#lock;
     this.#tellLast({ kind: 'hold-lost', resource, fencingToken, cause });
   }
 
-  #tell(update: HoldUpdate): void {
-    if (this.#hasEnded) return;
-    // Of a listener that is slow, only the last counts of what comes again and again.
-    if (this.#updates.at(-1)?.kind === update.kind) this.#updates.pop();
-    this.#updates.push(update);
-    this.#answer?.();
-  }
-
   #tellLast(update: HoldUpdate): void {
-    this.#tell(update);
+    this.#updates.tell(update);
     this.#end(null);
   }
 
   #end(error: Error | null): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#error = error;
+    if (this.#updates.hasEnded) return;
+    this.#updates.end(error);
     this.#lock = null;
     this.#gone.abort();
     clearTimeout(this.#renewal);
     clearTimeout(this.#expiry);
     void this.#watch?.return?.();
     this.#onEnd();
-    this.#answer?.();
   }
-}
-
-/** Why an acquisition is held no more, as the refusal of its renewal tells. */
-function causeOf(refusal: Exclude<RenewOutcome, Renewed>): LostCause {
-  if (refusal.kind === 'not-found') return 'RELEASED';
-  return refusal.reason === 'STALE_TOKEN' ? 'SUPERSEDED' : 'EXPIRED';
-}
-
-/** Why an acquisition is held no more, as the log tells; null: it is held. */
-function causeIn(item: WatchItem, fencingToken: bigint): LostCause | null {
-  if (item.kind === 'bookmark') return null;
-  if (item.kind === 'snapshot') {
-    const isHeld = !item.complete || item.locks.some((lock) => lock.fencingToken === fencingToken);
-    return isHeld ? null : 'EXPIRED';
-  }
-  const { type, fencingToken: token } = item.event;
-  if (type === 'RELEASED' || type === 'EXPIRED') return token === fencingToken ? type : null;
-  return token > fencingToken ? 'SUPERSEDED' : null;
 }

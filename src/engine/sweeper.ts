@@ -11,7 +11,7 @@ const SWEEP_LOCKS = 1000;
 const IDLE_LINES_MS = 1000;
 
 /**
- * ReadTurns passed expiries into EXPIRED events. Looking is one step in an index, so it looks often instead of keeping
+ * Turns passed expiries into EXPIRED events. Looking is one step in an index, so it looks often instead of keeping
  * timers: nothing that it missed, slept through or was not told of stays unseen for longer than a moment.
  *
  * @returns how to stop it; resolves when nothing of it is under way any more.

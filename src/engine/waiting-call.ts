@@ -47,6 +47,10 @@ export class WaitingCall {
     return !this.#caller.aborted;
   }
 
+  get waitMs(): number | null {
+    return this.#command.wait?.waitMs ?? null;
+  }
+
   get waitedMs(): number {
     return performance.now() - this.#queuedAt;
   }
@@ -66,8 +70,7 @@ export class WaitingCall {
       return;
     }
     this.#caller.addEventListener('abort', this.#leaveCaller);
-    const waitMs = this.#command.wait?.waitMs ?? null;
-    if (waitMs !== null) this.#timer = setTimeout(stopForTime, waitMs, this);
+    if (this.waitMs !== null) this.#timer = setTimeout(stopForTime, this.waitMs, this);
   }
 
   /** Only the first reason counts. */

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { AcquireAllCommand, AcquireCommand, Wait } from '../locks/commands.js';
+import type { AcquireAllCommand, AcquireCommand, LeaveCommand, ReleaseCommand, Wait } from '../locks/commands.js';
 import type { LockEvent } from '../locks/events.js';
-import type { OutcomeOf, Queued } from '../locks/outcomes.js';
+import type { Lock } from '../locks/lock.js';
+import type { Left, NotInLine, Outcome, OutcomeOf, Queued } from '../locks/outcomes.js';
 import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
 import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
 import type { CallerPresence } from './caller-presence.js';
-import { giveBack, type GivenLock } from './give-back.js';
+import { giveUp } from './give-up.js';
 import type { EngineObserver } from './observer.js';
 import { Positions } from './positions.js';
 import { repeat } from './repeat.js';
@@ -24,9 +25,12 @@ export interface WaitRequest extends Pick<Wait, 'waitMs' | 'detectDeadlock'> {
 type Acquire = AcquireCommand | AcquireAllCommand;
 type Answer<C extends Acquire> = Exclude<OutcomeOf<C>, Queued>;
 
+/** What somebody got. */
+type GivenLock = Pick<Lock, 'resource' | 'owner' | 'fencingToken' | 'acquiredAt' | 'expiresAt' | 'requestId'>;
+
 /** What it needs of the feed. */
 export interface GrantFeed {
-  /** Resolves when everything up to this revision was told. */
+  /** Resolves when everything up to this revision was told, or can't be for the moment. */
   reach(revision: bigint): Promise<void>;
 }
 
@@ -42,7 +46,8 @@ export interface GrantFeed {
  *   log tells so up to the revision at which it was not found in line: it is answered with that, or what it got is given back.
  * - when another call took over its place, or the log does not go on where it stood: then it is not known what became of it
  *
- * A turn of a call that is not known here any more is undone at once.
+ * A turn of a call that is not known here any more is undone at once. But what was acquired under a requestId is kept: whoever
+ * repeats the request may have been told by now that it has it.
  */
 export class WaitingCalls {
   readonly #store: LockStore;
@@ -53,10 +58,10 @@ export class WaitingCalls {
   readonly #calls = new Map<string, WaitingCall>();
   readonly #positions: Positions;
   readonly #stopSigns: () => Promise<void>;
-  readonly #givingBack = new Set<Promise<void>>();
+  readonly #givingUp = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   #onEmpty: (() => void) | null = null;
   #lastId = 0;
-  #isClosing = false;
 
   constructor(store: LockStore, writer: Writer, feed: GrantFeed, observer: EngineObserver) {
     this.#store = store;
@@ -72,7 +77,8 @@ export class WaitingCalls {
    * @throws StoreUnavailable
    */
   acquire<C extends Acquire>(command: Omit<C, 'wait'>, wait: WaitRequest, caller: CallerPresence): Promise<Answer<C>> {
-    if (this.#isClosing) return Promise.reject(failureOf('closing'));
+    if (this.#closing.signal.aborted) return Promise.reject(shuttingDown());
+    if (caller.aborted) return Promise.reject(callerGone());
     return new Promise<Answer<C>>((resolve, reject) => {
       const id = `${this.#instance}.${++this.#lastId}`;
       const submitted = withWait(command as unknown as Acquire, { id, instance: this.#instance, ...wait });
@@ -81,19 +87,21 @@ export class WaitingCalls {
       });
       this.#calls.set(id, call);
       this.#observer.waiting(this.#calls.size);
-      this.#writer.submit(submitted).then(
-        (outcome) => {
-          if (outcome.kind === 'queued') this.#queue(call, outcome, wait);
-          else {
-            this.#forget(call);
-            resolve(outcome as Answer<C>);
-          }
-        },
-        (error: unknown) => {
-          this.#forget(call);
-          reject(error as Error);
-        },
-      );
+      const submission = this.#writer.submit(submitted);
+      submission.catch(() => this.#forget(call));
+      submission.then((outcome) => {
+        if (outcome.kind === 'queued') {
+          this.#queue(call, outcome, wait);
+          return;
+        }
+        this.#forget(call);
+        if (!caller.aborted) {
+          resolve(outcome as Answer<C>);
+          return;
+        }
+        for (const lock of locksOf(outcome)) this.#undo(lock);
+        reject(callerGone());
+      }, reject);
     });
   }
 
@@ -102,7 +110,7 @@ export class WaitingCalls {
     const { waiterId } = event;
     if (waiterId?.startsWith(`${this.#instance}.`) !== true) return;
     const call = this.#calls.get(waiterId);
-    if (call === undefined) void this.giveBack(event);
+    if (call === undefined) this.#undo(event);
     else call.grant(event);
   }
 
@@ -113,23 +121,21 @@ export class WaitingCalls {
 
   /** Nobody waits any longer: who stands in line leaves it, and is told to try elsewhere. Resolves when that is done. */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    this.#closing.abort();
     for (const call of this.#calls.values()) call.stop('closing');
     if (this.#calls.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
-    await Promise.all([...this.#givingBack, this.#stopSigns(), this.#positions.close()]);
+    while (this.#givingUp.size > 0) await Promise.all(this.#givingUp);
+    await Promise.all([this.#stopSigns(), this.#positions.close()]);
   }
 
   /** Releases what nobody wants any more; while the database does not answer, it tries again. Never throws. */
-  async giveBack(lock: GivenLock): Promise<void> {
-    const work = giveBack(lock, this.#writer, this.#observer, () => this.#isClosing);
-    this.#givingBack.add(work);
-    await work;
-    this.#givingBack.delete(work);
+  giveBack({ resource, owner, fencingToken, acquiredAt, expiresAt }: GivenLock): Promise<void> {
+    return this.#giveUp({ kind: 'release', resource, owner, fencingToken }, expiresAt - acquiredAt);
   }
 
   #queue(call: WaitingCall, { ticket, deadline, replaced }: Queued, { waitMs, tell }: WaitRequest): void {
     if (replaced !== null) this.#calls.get(replaced)?.stop('taken-over');
-    if (this.#isClosing) call.stop('closing');
+    if (this.#closing.signal.aborted) call.stop('closing');
     if (tell !== undefined) this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : deadline));
     call.queue(ticket);
   }
@@ -139,17 +145,41 @@ export class WaitingCalls {
     const { end } = call;
     this.#observer.waited(end ?? 'granted', call.waitedMs);
     try {
-      if (end !== 'granted') {
-        const left = await this.#writer.submit(call.leave());
-        if (left.kind === 'left' && end === 'timeout') return call.timedOut(left);
-        if (left.kind === 'not-in-line') await this.#feed.reach(left.revision);
-      }
-      if (call.isGranted && call.hasCaller && end !== 'gone') return call.outcome();
+      const left = end === 'granted' ? null : await this.#leave(call);
+      // Its turn may have come while it was about to leave.
+      if (call.isGranted && call.hasCaller && end !== 'lost') return call.outcome();
+      if (left?.kind === 'left' && end === 'timeout') return call.timedOut(left);
+      throw failureOf(end, left);
+    } catch (error) {
+      for (const grant of call.grants) this.#undo(grant);
+      throw error;
     } finally {
       this.#forget(call);
     }
-    for (const grant of call.grants) void this.giveBack(grant);
-    throw failureOf(end);
+  }
+
+  async #leave(call: WaitingCall): Promise<Left | NotInLine> {
+    let left: Left | NotInLine;
+    try {
+      left = await this.#writer.submit(call.leave());
+    } catch (error) {
+      void this.#giveUp(call.leave(), call.waitMs ?? Infinity);
+      // Whatever became of the leaving: its turn may have come before.
+      throw error instanceof StoreUnavailable ? new StoreUnavailable(error.message, null, { cause: error }) : error;
+    }
+    if (left.kind === 'not-in-line') await this.#feed.reach(left.revision);
+    return left;
+  }
+
+  #undo(grant: GivenLock): void {
+    if (grant.requestId === null) void this.giveBack(grant);
+  }
+
+  async #giveUp(command: ReleaseCommand | LeaveCommand, worthMs: number): Promise<void> {
+    const work = giveUp(command, worthMs, this.#writer, this.#observer, this.#closing.signal);
+    this.#givingUp.add(work);
+    await work;
+    this.#givingUp.delete(work);
   }
 
   #forget(call: WaitingCall): void {
@@ -174,18 +204,23 @@ function withWait(command: Acquire, { id, instance, waitMs, detectDeadlock }: Wa
     : { kind: 'acquire-all', resources: command.resources, owner, ttlMs, requestId, reacquire, metadata, wait };
 }
 
-function failureOf(end: WaitEnd | null): StoreUnavailable {
-  switch (end) {
-    case 'closing':
-      return new StoreUnavailable('The server is shutting down', false);
-    case 'lost':
-      return new StoreUnavailable('The log does not go on where it was', null);
-    case 'timeout':
-    case 'taken-over':
-      return new StoreUnavailable('Another call took over the place in line', null);
-    case 'granted':
-    case 'gone':
-    case null:
-      return new StoreUnavailable('The caller is gone', false);
+function shuttingDown(): StoreUnavailable {
+  return new StoreUnavailable('The server is shutting down', false);
+}
+
+function callerGone(): StoreUnavailable {
+  return new StoreUnavailable('The caller is gone', false);
+}
+
+function failureOf(end: WaitEnd | null, left: Left | NotInLine | null): StoreUnavailable {
+  if (end === 'lost') return new StoreUnavailable('The log does not go on where it was', null);
+  if (left?.kind === 'not-in-line') {
+    return new StoreUnavailable('It stands in line no more: another call with its requestId may have taken over its place', null);
   }
+  return end === 'closing' ? shuttingDown() : callerGone();
+}
+
+function locksOf(outcome: Outcome): readonly Lock[] {
+  if (outcome.kind === 'acquired') return [outcome.lock];
+  return outcome.kind === 'acquired-all' ? outcome.locks : [];
 }

@@ -1,4 +1,6 @@
-import type { HoldLost, HoldQueued, HoldRequest, HoldUpdate, LostCause } from '../engine/hold.js';
+import type { HoldRequest } from '../engine/hold.js';
+import type { HoldLost, HoldQueued, HoldUpdate } from '../engine/hold-updates.js';
+import type { LostCause } from '../engine/lost-cause.js';
 import { LockAcquiredRef } from './acquire-lock.js';
 import { builder } from './builder.js';
 import type { Limits } from './context.js';

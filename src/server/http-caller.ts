@@ -9,8 +9,16 @@ export function httpCaller(response: ServerResponse, position: StreamPosition | 
 
 /** Aborts when the peer will not read the response any more, or has read it. */
 function goneWith(response: ServerResponse): AbortSignal {
+  const { socket } = response.req;
+  if (response.closed || response.destroyed || socket.destroyed) return AbortSignal.abort();
   const controller = new AbortController();
-  if (response.closed || response.destroyed) controller.abort();
-  else response.once('close', () => controller.abort());
+  const end = () => {
+    response.off('close', end);
+    socket.off('close', end);
+    controller.abort();
+  };
+  response.once('close', end);
+  // A response that is behind another one on its connection is not told that this has closed.
+  socket.once('close', end);
   return controller.signal;
 }

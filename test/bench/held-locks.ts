@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from '../../src/locks/commands.js';
+import type { AcquireCommand, ReleaseCommand, RenewCommand } from '../../src/locks/commands.js';
 import { acquire, release, renew } from '../support/commands.js';
 import { Engine, openStore } from './built.js';
 import { fillLocks, fillLog, holderOf, scatteredName } from './fill.js';
@@ -65,6 +65,8 @@ export async function benchHeldLocks(): Promise<void> {
 }
 
 /** Each round of a lane renews, releases and acquires one lock that no other lane has at the moment. */
+type Command = (AcquireCommand & { readonly wait: null }) | ReleaseCommand | RenewCommand;
+
 async function runChanges(held: number, change: (command: Command) => Promise<unknown>): Promise<Measured> {
   const busy = new Set<number>();
   const { perSecond, p50, p99 } = await runLanes(LANES, RUN_MS, async () => {
@@ -102,10 +104,9 @@ async function changing(file: string, held: number): Promise<Measured> {
   return measured;
 }
 
-const SUCCESS = { acquire: 'LockAcquired', release: 'LockReleased', renew: 'LockRenewed', expire: '' };
+const SUCCESS = { acquire: 'LockAcquired', release: 'LockReleased', renew: 'LockRenewed' };
 
-function bodyOf({ kind, resource, ...rest }: Command): string {
-  const owner = 'owner' in rest ? rest.owner : '';
+function bodyOf({ kind, resource, owner }: Command): string {
   if (kind === 'acquire') return acquireBody(resource, owner, DAY_MS);
   return kind === 'renew' ? renewBody(resource, owner) : releaseBody(resource, owner);
 }

@@ -67,10 +67,9 @@ export class Questions {
   #new(): AnyQuestion {
     const kind = this.#random.anyOf(KINDS);
     const resource = this.#choices.anyResource(this.#random);
-    if (kind === 'acquire') return acquire(resource, this.#random.anyOf(this.#choices.owners), this.#acquisition());
+    if (kind === 'acquire') return { ...acquire(resource, this.#anyOwner(), this.#acquisition()), wait: this.#anyWait(true) };
     if (kind === 'acquire-all') {
-      const command = acquireAll(this.#names(), this.#random.anyOf(this.#choices.owners), this.#acquisition());
-      return { ...command, wait: command.wait && { ...command.wait, detectDeadlock: false } };
+      return { ...acquireAll(this.#names(), this.#anyOwner(), this.#acquisition()), wait: this.#anyWait(false) };
     }
     if (kind === 'read') return { kind, resource };
     const ttlMs = this.#random.chance(0.7) ? this.#anyTtlMs() : null;
@@ -81,20 +80,25 @@ export class Questions {
     return renew(target.resource, target.owner, { fencingToken: target.fencingToken, ttlMs });
   }
 
-  #acquisition(): Partial<Omit<AcquireCommand, 'kind' | 'resource'>> {
+  #acquisition(): Partial<Omit<AcquireCommand, 'kind' | 'resource' | 'wait'>> {
     const request = `${this.#client}/${this.#acquires++}`;
     return {
       ttlMs: this.#anyTtlMs(),
       requestId: this.#random.chance(0.6) ? request : null,
       reacquire: this.#random.chance(0.8),
       metadata: JSON.stringify(request),
-      wait: this.#random.chance(WAITING_SHARE) ? this.#wait() : null,
     };
   }
 
-  #wait(): Wait {
+  #anyOwner(): string {
+    return this.#random.anyOf(this.#choices.owners);
+  }
+
+  #anyWait(mayDetectDeadlock: boolean): Wait | null {
+    if (!this.#random.chance(WAITING_SHARE)) return null;
     const { least, most } = this.#choices.waitMs;
-    return { id: '', instance: '', waitMs: this.#random.integer(least, most), detectDeadlock: this.#random.chance(0.2) };
+    const detectDeadlock = mayDetectDeadlock && this.#random.chance(0.2);
+    return { id: '', instance: '', waitMs: this.#random.integer(least, most), detectDeadlock };
   }
 
   /** A few names in any order, none twice. */

@@ -21,7 +21,10 @@ function startFeed() {
     return Promise.resolve({ ...log, events, through: log.revision } as unknown as LogPage);
   };
   const observer = new RecordingObserver();
-  const feed = new Feed({ readLog } as unknown as LockStore, { ...log }, observer, 1000);
+  const feed = new Feed({ readLog } as unknown as LockStore, { ...log }, observer, 1000, {
+    granted: () => undefined,
+    lost: () => undefined,
+  });
   return { feed, log, observer };
 }
 

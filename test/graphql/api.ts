@@ -1,12 +1,20 @@
 import { execute, parse, subscribe, validate, type ExecutionResult, type GraphQLError } from 'graphql';
 import { expect, onTestFinished } from 'vitest';
-import { createContext, type Services } from '../../src/graphql/context.js';
+import { GraphQLContext, type Caller, type Services } from '../../src/graphql/context.js';
 import { presentError } from '../../src/graphql/errors.js';
 import { schema } from '../../src/graphql/schema.js';
 import { openPrismaClient } from '../../src/store/prisma-clients.js';
 import { startEngine, type EngineFixture } from '../support/engine.js';
 
-export const LIMITS = { defaultTtlMs: 30_000, maxTtlMs: 86_400_000, retryWindowMs: 600_000 };
+export const LIMITS = { defaultTtlMs: 30_000, maxTtlMs: 86_400_000, maxWaitMs: 300_000, retryWindowMs: 600_000 };
+
+/** One that waits for its answers, and is cut off from its streams. */
+export const CALLER: Caller = {
+  position: null,
+  turns: null,
+  gone: () => new AbortController().signal,
+  hasCompleted: () => false,
+};
 
 /** What an operation answered; data is loosely typed, as a client without generated types sees it. */
 export interface Answer {
@@ -34,7 +42,7 @@ export async function startApi(): Promise<Api> {
       schema,
       document,
       variableValues,
-      contextValue: createContext(services, null, null),
+      contextValue: new GraphQLContext(services, CALLER),
       errors: validate(schema, document),
     };
   };

@@ -83,7 +83,7 @@ test('the server tells its clock, its log and its limits', async () => {
   const { run, time, engine } = await startHeld();
   const { server } = dataOf(
     await run(`{ server { version now logId revision oldestRevision
-      limits { defaultTtlMs maxTtlMs retryWindowMs maxNameLength defaultPageSize maxPageSize maxMetadataBytes } } }`),
+      limits { defaultTtlMs maxTtlMs maxWaitMs maxLocksPerCall retryWindowMs maxNameLength defaultPageSize maxPageSize maxMetadataBytes } } }`),
   );
   expect(server).toEqual({
     version: '1.2.3',
@@ -91,6 +91,6 @@ test('the server tells its clock, its log and its limits', async () => {
     logId: (await engine.head()).logId,
     revision: '1',
     oldestRevision: '0',
-    limits: { ...LIMITS, maxNameLength: 255, defaultPageSize: 50, maxPageSize: 500, maxMetadataBytes: 4096 },
+    limits: { ...LIMITS, maxNameLength: 255, defaultPageSize: 50, maxPageSize: 500, maxMetadataBytes: 4096, maxLocksPerCall: 1000 },
   });
 });

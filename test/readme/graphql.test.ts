@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.js';
 import { startTestApp } from '../support/app.js';
 import { acquireLock, post } from '../support/http-client.js';
+import { inLine } from '../support/waiting.js';
 import { CODE_BLOCKS, codeBlock } from './readme.js';
 
 const GRAPHQL = CODE_BLOCKS.filter(({ language }) => language === 'graphql');
@@ -39,7 +40,38 @@ describe('the operations', () => {
     expect(await run(url, 'look')).toEqual({ lock: null });
   });
 
+  test('waits in line for a lock until it is released', async () => {
+    const { url, databaseUrl } = await startTestApp();
+    await run(url, 'acquire');
+    const waiting = run(url, 'wait');
+    await inLine(databaseUrl, 1);
+    await run(url, 'release');
+    expect((await waiting)?.['acquireLock']).toMatchObject({ __typename: 'LockAcquired', lock: { fencingToken: '3' } });
+  });
+
+  test('take several locks at once, keep them and give them up', async () => {
+    const { url } = await startTestApp();
+    const names = ['account:7', 'account:9'];
+    const { locks } = (await run(url, 'transfer'))?.['acquireLocks'] as { locks: unknown };
+    expect(locks).toEqual(names.map((resource, index) => ({ resource, fencingToken: `${index + 1}` })));
+    const kept = (await run(url, 'heartbeat'))?.['renewLocks'] as { locks: { resource: string }[]; lost: string[] };
+    expect([kept.locks.map(({ resource }) => resource), kept.lost]).toEqual([names, []]);
+    const released = names.map((resource) => ({ resource }));
+    expect(await run(url, 'goodbye')).toEqual({ releaseLocks: { released, notHeld: [] } });
+  });
+
   test('and every other one is run here', () => {
-    expect(GRAPHQL.map(({ name }) => name)).toEqual(['acquire', 'renew', 'release', 'retry', 'look', 'free']);
+    expect(GRAPHQL.map(({ name }) => name)).toEqual([
+      'acquire',
+      'renew',
+      'release',
+      'wait',
+      'transfer',
+      'heartbeat',
+      'goodbye',
+      'retry',
+      'look',
+      'free',
+    ]);
   });
 });

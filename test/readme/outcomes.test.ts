@@ -48,6 +48,16 @@ const WAYS: Readonly<Record<Mutation, readonly ((held: Held) => Promise<readonly
     ({ send }) => send('acquireLock', { reacquire: false }),
     ({ send }) => send('acquireLock', {}),
     ({ send }) => send('acquireLock', { owner: 'bert' }),
+    ({ send }) => send('acquireLock', { owner: 'bert', waitMs: 20 }),
+    async ({ send }) => {
+      await send('acquireLock', { owner: 'bert', resource: 'other' });
+      const waiting = send('acquireLock', { resource: 'other', waitMs: 1_000 });
+      const circle = { owner: 'bert', waitMs: 1, detectDeadlock: true };
+      await expect.poll(() => send('acquireLock', circle)).toContain('DEADLOCK');
+      const answer = await send('acquireLock', circle);
+      await waiting;
+      return answer;
+    },
   ],
   renewLock: [
     ({ send }) => send('renewLock', { resource: 'free' }),

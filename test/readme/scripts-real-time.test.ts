@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
 import { acquireLock, post } from '../support/http-client.js';
+import { inLine } from '../support/waiting.js';
 import { runScript } from './example.js';
 import { CODE_BLOCKS, codeBlock } from './readme.js';
 
@@ -48,6 +49,21 @@ describe('the script that holds a lock', () => {
     await close();
     expect(await script.exited).toBe(1);
     expect(await script.complaints).toContain('unknown: no renewal was answered in time');
+  });
+});
+
+describe('the script of a leader', () => {
+  test('leads as soon as the one before it has gone, and says so when it leads no more', SLOW, async () => {
+    const { url, origin, databaseUrl } = await startTestApp();
+    await acquireLock(url, 'leader', 'the one before');
+    const script = runScript('leader.mjs', origin);
+    await inLine(databaseUrl, 1);
+    await post(url, RELEASE, { input: { resource: 'leader', owner: 'the one before' } });
+    await script.printed(/^leader under token 3$/);
+    const { data } = await post(url, '{ lock(resource: "leader") { owner } }');
+    await post(url, RELEASE, { input: { resource: 'leader', owner: data?.['lock'].owner } });
+    await script.printed(/^leader no more: RELEASED$/);
+    expect(await script.exited, await script.complaints).toBe(0);
   });
 });
 
@@ -147,6 +163,7 @@ describe('the scripts that watch', () => {
       'event-source.mjs',
       'graphql-sse.mjs',
       'urql-sse.mjs',
+      'leader.mjs',
       'guarded-store.mjs',
       'hold.mjs',
     ]);

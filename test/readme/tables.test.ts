@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { isEnumType } from 'graphql';
+import { isEnumType, isUnionType } from 'graphql';
 import { readConfig } from '../../src/config.js';
 import { FIRST_PART } from '../../src/engine/snapshot-reads.js';
+import { MAX_LOCKS_PER_CALL } from '../../src/graphql/inputs.js';
 import { MAX_JSON_BYTES } from '../../src/graphql/json-text.js';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../src/graphql/pagination.js';
 import { schema } from '../../src/graphql/schema.js';
@@ -67,7 +68,7 @@ test('the table of the limits has the numbers of the code', () => {
   expect(others).toEqual({});
   const ofOperations = [messageBytes, tokens, nesting, depth, rootFields, fields, answerValues];
   const limits = [...ofOperations, operationsPerSocket, subscriptions, sockets, eventStreams, FIRST_PART.limit];
-  expect(rows).toEqual([MAX_NAME_LENGTH, MAX_JSON_BYTES, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ...limits]);
+  expect(rows).toEqual([MAX_NAME_LENGTH, MAX_JSON_BYTES, MAX_LOCKS_PER_CALL, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ...limits]);
 });
 
 test('the table of the errors has every code of the schema', () => {
@@ -104,6 +105,16 @@ test('the table of the snapshots has every reason', () => {
   expect(rows.sort()).toEqual(reasons.sort());
 });
 
+test.each([
+  ['HoldUpdate', 'update | what it says'],
+  ['LostCause', 'cause of a loss | what it says | and then'],
+])('the table of %s has every one', (name, header) => {
+  const type = schema.getType(name);
+  const values = isEnumType(type) ? type.getValues() : isUnionType(type) ? type.getTypes() : [];
+  const rows = tableBelow('### Holding by a subscription', header).flatMap(([cell = '']) => codeIn(cell));
+  expect(rows.sort()).toEqual(values.map((value) => value.name).sort());
+});
+
 test('the table of the tabs has those of the page', async () => {
   const { url } = await startTestApp();
   const page = await (await fetch(url, { headers: { accept: 'text/html', connection: 'close' } })).text();
@@ -122,6 +133,8 @@ test('the paths of the table answer', async () => {
 });
 
 test.each([
+  ['store/instance-lease.ts', 'INSTANCE_LEASE_MS', 5000, 'passed over within 5 seconds'],
+  ['engine/owned-locks.ts', 'PAGE_LOCKS', 1000, 'changed a thousand at a time'],
   ['engine/engine.ts', 'BOOKMARK_MS', 15_000, 'after every 15 quiet seconds'],
   ['server/websocket.ts', 'INIT_TIMEOUT_MS', 3000, '`connection_init` 3 seconds after it opened'],
   ['server/socket.ts', 'SILENCE_MS', 60_000, 'within 60 seconds'],

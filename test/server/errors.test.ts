@@ -1,11 +1,18 @@
 import { buildSchema, GraphQLError, type ExecutionResult } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import type { Caller } from '../../src/graphql/context.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { createMaskError } from '../../src/server/errors.js';
 import { isRefused, Operations } from '../../src/server/operations.js';
 import { StoreUnavailable } from '../../src/store/lock-store.js';
 
+const CALLER: Caller = {
+  position: null,
+  turns: null,
+  gone: () => new AbortController().signal,
+  hasCompleted: () => false,
+};
 const SECRET = 'SELECT owner FROM distributed_locks';
 
 /** Operations over a schema whose one field fails as it is told. */
@@ -34,7 +41,7 @@ function failingWith(error: Error) {
 }
 
 function prepare(operations: Operations, query: string, variables = {}) {
-  const operation = operations.prepare({ query, variables }, 'http');
+  const operation = operations.prepare({ query, variables, caller: CALLER }, 'http');
   if (isRefused(operation)) throw new Error(operation.map(String).join());
   return operation;
 }
@@ -98,7 +105,7 @@ describe('operations that drain', () => {
     const { operations } = failingWith(new Error('late'));
     const underWay = operations.execute(prepare(operations, '{ fails }'));
     const drained = operations.drain(1_000);
-    expect(operations.prepare({ query: '{ fails }' }, 'http')).toMatchObject([
+    expect(operations.prepare({ query: '{ fails }', caller: CALLER }, 'http')).toMatchObject([
       { extensions: { code: 'UNAVAILABLE', retryable: true, applied: false } },
     ]);
     await underWay;

@@ -28,7 +28,8 @@ test.each(['websocket', 'sse'] as const)('an event that 100 watches by %s are to
   const { operations, resolve } = fixture();
   const results = Array.from({ length: 100 }, async () => {
     const position = { lastEventId: null, revision: null };
-    const operation = operations.prepare({ query: 'subscription { names }', position }, transport);
+    const caller = { position, turns: null, gone: () => new AbortController().signal, hasCompleted: () => false };
+    const operation = operations.prepare({ query: 'subscription { names }', caller }, transport);
     if (!('schema' in operation)) throw new Error('Refused');
     const stream = await operations.subscribe(operation);
     if (!('next' in stream)) throw new Error('Not begun');

@@ -39,6 +39,7 @@ test('a transport that can not be closed does not keep the services open', async
     } as unknown as HttpServer,
     operations: { drain: () => Promise.resolve() } as unknown as Operations,
     webSockets: { close: () => Promise.reject(new Error('stuck')) } as unknown as WebSocketTransport,
+    stopWaiting: () => Promise.resolve(),
     closeServices,
   });
   await expect(shutting).rejects.toThrow('stuck');

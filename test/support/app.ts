@@ -27,8 +27,8 @@ export interface TestAppOptions {
 }
 
 /**
- * The whole service on a real database and a free port. When the test is over it is closed; a watch or a socket that is then
- * still open, though its client is gone, fails the test.
+ * The whole service on a real database and a free port. When the test is over it is closed; a watch, a socket or a call in line
+ * that is then still there, though its client is gone, fails the test.
  */
 export async function startTestApp({ env = {}, time }: TestAppOptions = {}): Promise<TestApp> {
   const databaseUrl = env['DATABASE_URL'] ?? (await createDatabase());
@@ -74,4 +74,5 @@ async function expectNothingOpen(metric: TestApp['metric']): Promise<void> {
   await expect.poll(() => metric('holdfast_watchers'), { message: 'watches left open', timeout: 3_000 }).toBe(0);
   await expect.poll(() => metric('holdfast_event_streams'), { message: 'streams left open', timeout: 3_000 }).toBe(0);
   await expect.poll(() => metric('holdfast_websockets'), { message: 'sockets left open', timeout: 3_000 }).toBe(0);
+  await expect.poll(() => metric('holdfast_waiting_calls'), { message: 'calls left waiting', timeout: 3_000 }).toBe(0);
 }

@@ -25,8 +25,18 @@ export async function failCommitsOf(databaseUrl: string, resource: string): Prom
 }
 
 /** From now on the database can be read, but not be written. */
-export async function failWrites(databaseUrl: string): Promise<Undo> {
-  await createTrigger(databaseUrl, 'fail', 'AFTER UPDATE ON lock_clock', 'true', {
+export function failWrites(databaseUrl: string): Promise<Undo> {
+  return failOn(databaseUrl, 'AFTER UPDATE ON lock_clock');
+}
+
+/** From now on nobody can leave a line, not even by having a turn. */
+export function failLeaving(databaseUrl: string): Promise<Undo> {
+  return failOn(databaseUrl, 'AFTER DELETE ON lock_waiters');
+}
+
+/** From now on every transaction in which that happens finds that the database is not to be had. */
+async function failOn(databaseUrl: string, occasion: string): Promise<Undo> {
+  await createTrigger(databaseUrl, 'fail', occasion, 'true', {
     sqlite: await orphan(databaseUrl),
     postgresql: "RAISE 'no space left' USING ERRCODE = 'disk_full'",
   });

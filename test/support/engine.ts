@@ -5,6 +5,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { createDatabase } from './database.js';
 import { ManualTime } from './manual-time.js';
 import { RecordingObserver } from './observer.js';
+import { placesInLine } from './waiting.js';
 
 export const RETENTION = { eventAgeMs: 3_600_000_000, eventRows: 1_000_000, expiredLockAgeMs: 3_600_000_000 };
 
@@ -21,6 +22,8 @@ export async function startEngine(
   on?: { databaseUrl: string; time: ManualTime },
 ): Promise<EngineFixture> {
   const databaseUrl = on?.databaseUrl ?? (await createDatabase());
+  // Registered first, so it runs when every engine on the database is closed.
+  if (on === undefined) onTestFinished(async () => expect(await placesInLine(databaseUrl)).toBe(0));
   const time = on?.time ?? new ManualTime();
   const observer = new RecordingObserver();
   const store = await openStore({ databaseUrl, retryWindowMs: 600_000, time: time.cells });
@@ -28,6 +31,7 @@ export async function startEngine(
   onTestFinished(async () => {
     await engine.close();
     expect(observer.watcherCount).toBe(0);
+    expect(observer.waitingCount).toBe(0);
   });
   return { databaseUrl, time, engine, observer };
 }

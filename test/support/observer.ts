@@ -1,10 +1,13 @@
 import type { EngineObserver } from '../../src/engine/observer.js';
+import type { WaitEnd } from '../../src/engine/waiting-call.js';
 
 /** Keeps what it is told. */
 export class RecordingObserver implements EngineObserver {
   readonly groups: number[] = [];
   readonly errors: unknown[] = [];
+  readonly waitEnds: WaitEnd[] = [];
   watcherCount = 0;
+  waitingCount = 0;
   decidedCount = 0;
   publishedCount = 0;
 
@@ -26,5 +29,13 @@ export class RecordingObserver implements EngineObserver {
 
   watchers(count: number): void {
     this.watcherCount = count;
+  }
+
+  waiting(count: number): void {
+    this.waitingCount = count;
+  }
+
+  waited(end: WaitEnd): void {
+    this.waitEnds.push(end);
   }
 }

@@ -8,7 +8,7 @@ const WAIT = { id: '', instance: '', waitMs: 500, detectDeadlock: false };
 
 /** Somebody waits for its 500 ms, and gets nothing. */
 function timeOut(s: Sketch, owner: string, from: number, holder: LockSeen | null): void {
-  s.told(acquire(RESOURCE, owner, { wait: WAIT }), [from, from + 502], {
+  s.told({ ...acquire(RESOURCE, owner), wait: WAIT }, [from, from + 502], {
     kind: 'conflict',
     reason: 'WAIT_TIMEOUT',
     current: holder,
@@ -43,7 +43,7 @@ const RIGHT: readonly Story[] = [
   [
     'a newcomer is refused a free lock that is kept for a waiter',
     (s) => {
-      s.told(acquire(RESOURCE, 'B', { wait: WAIT }), [0, 10], LOST);
+      s.told({ ...acquire(RESOURCE, 'B'), wait: WAIT }, [0, 10], LOST);
       s.told(acquire(RESOURCE, 'C'), [20, 30], { kind: 'conflict', reason: 'HELD_BY_ANOTHER', current: null });
     },
   ],
@@ -101,7 +101,7 @@ const WRONG: readonly WrongStory[] = [
     'a wait ends before its time',
     (s) => {
       const lock = s.acquire('A', [0, 10]);
-      s.told(acquire(RESOURCE, 'B', { wait: WAIT }), [20, 420], { kind: 'conflict', reason: 'WAIT_TIMEOUT', current: lock });
+      s.told({ ...acquire(RESOURCE, 'B'), wait: WAIT }, [20, 420], { kind: 'conflict', reason: 'WAIT_TIMEOUT', current: lock });
     },
     /true at no moment/,
   ],

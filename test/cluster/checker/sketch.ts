@@ -73,7 +73,11 @@ export class Sketch {
     const metadata = JSON.stringify(requestId ?? this.calls.length);
     const lock = { owner, fencingToken: revision, revision, acquiredAt: at, expiresAt: at + ttlMs, metadata, ttlMs };
     this.change('ACQUIRED', lock, at, resource);
-    this.told(acquire(resource, owner, { ttlMs, requestId, metadata, wait }), when, isLost ? LOST : granted(lock, reacquired));
+    this.told(
+      { ...acquire(resource, owner, { ttlMs, requestId, metadata }), wait },
+      when,
+      isLost ? LOST : granted(lock, reacquired),
+    );
     return lock;
   }
 
