@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LostCause } from '../../src/engine/hold.js';
+import type { LostCause } from '../../src/engine/lost-cause.js';
 import { LOCK, type Answer } from '../faults/lock-api.js';
 import type { GraphQLAnswerError } from '../support/http-client.js';
 import { WebSocketClient, type Message } from '../support/websocket-client.js';

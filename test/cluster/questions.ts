@@ -1,6 +1,7 @@
 import type { AcquireCommand, NamedLock, Wait } from '../../src/locks/commands.js';
 import { acquire, acquireAll, release, renew } from '../support/commands.js';
 import {
+  isAboutSeveral,
   isRecognisedAgain,
   type GroupQuestion,
   type GroupTold,
@@ -59,7 +60,7 @@ export class Questions {
   learn(question: AnyQuestion, told: AnyTold): void {
     if (told.kind === 'acquired-all' || told.kind === 'renewed-all') {
       for (const [resource, lock] of told.locks) this.#seen.push({ resource, lock });
-    } else if ('resource' in question && 'lock' in told && told.lock !== null) {
+    } else if (!isAboutSeveral(question) && 'lock' in told && told.lock !== null) {
       this.#seen.push({ resource: question.resource, lock: told.lock });
     }
   }

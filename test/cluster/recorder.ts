@@ -1,5 +1,15 @@
 import { ApiError, LockApi, type Transport } from '../faults/lock-api.js';
-import type { Arrival, Call, GroupCall, HoldCall, HoldEnd, HoldQuestion, HoldTold, Span } from './checker/history.js';
+import {
+  isAboutSeveral,
+  type Arrival,
+  type Call,
+  type GroupCall,
+  type HoldCall,
+  type HoldEnd,
+  type HoldQuestion,
+  type HoldTold,
+  type Span,
+} from './checker/history.js';
 import type { AnyQuestion, AnyTold } from './questions.js';
 import { put } from './put.js';
 import { NoAnswer } from './send.js';
@@ -21,7 +31,7 @@ export class Recorder {
 
   /** Asks, and keeps what came of it. No answer is one of the things to be told. */
   async ask(client: string, question: AnyQuestion, send: Transport): Promise<AnyTold> {
-    const calls = ('resource' in question ? this.calls : this.groups) as (Omit<Call, 'question' | 'told'> & {
+    const calls = (isAboutSeveral(question) ? this.groups : this.calls) as (Omit<Call, 'question' | 'told'> & {
       question: AnyQuestion;
       told: AnyTold;
     })[];

@@ -1,4 +1,4 @@
-import type { LostCause } from '../../../src/engine/hold.js';
+import type { LostCause } from '../../../src/engine/lost-cause.js';
 import type { Arrival, Change, HoldCall, HoldTold, Tolerance, Violation } from './history.js';
 
 /** What subscriptions that hold a lock were told out of order, or of a loss that the log does not tell. */

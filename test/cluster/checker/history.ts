@@ -1,4 +1,4 @@
-import type { LostCause } from '../../../src/engine/hold.js';
+import type { LostCause } from '../../../src/engine/lost-cause.js';
 import type {
   AcquireAllCommand,
   AcquireCommand,
@@ -19,6 +19,10 @@ export type Question = AcquireCommand | RenewCommand | ReleaseCommand | ReadQues
 
 /** What is asked for several locks at once. */
 export type GroupQuestion = AcquireAllCommand | RenewAllCommand | ReleaseAllCommand;
+
+export function isAboutSeveral(question: Question | GroupQuestion): question is GroupQuestion {
+  return question.kind === 'acquire-all' || question.kind === 'renew-all' || question.kind === 'release-all';
+}
 
 /** Whether the service knows it when it comes a second time. */
 export function isRecognisedAgain(question: Question | GroupQuestion): boolean {

@@ -1,6 +1,6 @@
 import { Questions, type AnyQuestion, type AnyTold, type QuestionChoices } from '../questions.js';
 import { SeededRandom } from '../random.js';
-import type { Call, Change, GroupCall, History, Span } from './history.js';
+import { isAboutSeveral, type Call, type Change, type GroupCall, type History, type Span } from './history.js';
 import { Agenda, SimulatedService } from './simulation.js';
 
 const CHOICES: QuestionChoices = {
@@ -96,7 +96,7 @@ class SimulatedClient {
 
   #keep(question: AnyQuestion, told: AnyTold, span: Span): void {
     const { calls, groups } = this.#around;
-    const kept = ('resource' in question ? calls : groups) as object[];
+    const kept = (isAboutSeveral(question) ? groups : calls) as object[];
     kept.push({ id: kept.length, client: this.#name, question, told, span, wall: span });
     this.#questions.learn(question, told);
   }
