@@ -7,6 +7,9 @@ import type { CallerPresence } from './caller-presence.js';
 /** Why a call waits no longer. */
 export type WaitEnd = 'granted' | 'timeout' | 'gone' | 'closing' | 'taken-over' | 'lost';
 
+/** Shared by all that have none yet. */
+const NONE: LockEvent[] = [];
+
 /** One call that may come to stand in line, and what the log has told of it. There may be very many: it is kept small. */
 export class WaitingCall {
   readonly id: string;
@@ -15,7 +18,7 @@ export class WaitingCall {
   readonly #caller: CallerPresence;
   /** Called once, when it stands in line and there is a reason not to. */
   readonly #onEnd: (call: WaitingCall) => void;
-  #grants: readonly LockEvent[] = [];
+  #grants = NONE;
   #ticket: bigint | null = null;
   #timer: NodeJS.Timeout | null = null;
   #end: WaitEnd | null = null;
@@ -56,7 +59,8 @@ export class WaitingCall {
   }
 
   grant(event: LockEvent): void {
-    this.#grants = [...this.#grants, event];
+    if (this.#grants === NONE) this.#grants = [];
+    this.#grants.push(event);
     if (this.isGranted) this.stop('granted');
   }
 
@@ -89,10 +93,8 @@ export class WaitingCall {
 
   /** To be asked for when it is granted. */
   outcome(): Acquired | AcquiredAll {
-    const locks = this.resources.map((resource) => {
-      const event = this.#grants.find((grant) => grant.resource === resource) as LockEvent;
-      return lockOf(event, this.#command.ttlMs);
-    });
+    const granted = new Map(this.#grants.map((event) => [event.resource, lockOf(event, this.#command.ttlMs)]));
+    const locks = this.resources.flatMap((resource) => granted.get(resource) ?? []);
     const [lock] = locks;
     return this.#command.kind === 'acquire' && lock !== undefined
       ? { kind: 'acquired', lock, reacquired: false }

@@ -1,6 +1,6 @@
 import { resourcesOf, type AcquireAllCommand, type AcquireCommand, type Command } from '../../src/locks/commands.js';
 import type { Conflict, Outcome } from '../../src/locks/outcomes.js';
-import type { Waiter } from '../../src/locks/waiter.js';
+import { NEVER, type Waiter } from '../../src/locks/waiter.js';
 import { LockModel } from './lock-model.js';
 
 type Acquire = AcquireCommand | AcquireAllCommand;
@@ -139,7 +139,7 @@ export class LineModel {
       ...{ id, instance, owner, resources, ttlMs, requestId, metadata },
       ownTokens: own.map(({ fencingToken }) => fencingToken),
       joinedAt: now,
-      deadline: now + waitMs,
+      deadline: waitMs === null ? NEVER : now + waitMs,
     };
   }
 

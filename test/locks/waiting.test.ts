@@ -169,7 +169,7 @@ describe('whoever leaves the line', () => {
   });
 
   test('in the group in which it came was never there', () => {
-    const { outcomes, joined, left } = store.commit([wait('anna'), { ...leave('anna'), owner: 'anna' }]);
+    const { outcomes, joined, left } = store.commit([wait('anna'), leave('anna')]);
     expect(outcomes[1]).toMatchObject({ kind: 'left' });
     expect([joined, left]).toEqual([[], []]);
   });
