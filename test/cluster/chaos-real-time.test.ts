@@ -58,7 +58,7 @@ test.each(RUNS)(
     expect(result.answerFaults, internalErrors).toEqual([]);
     expect(instances.flatMap(({ wrongEnds }) => wrongEnds)).toEqual([]);
     // The load was a load, and each kind of change is in it.
-    expect(history.calls.filter(({ told }) => told.kind === 'acquired').length).toBeGreaterThan(durationMs / 500);
+    expect(log.filter(({ type }) => type === 'ACQUIRED').length).toBeGreaterThan(durationMs / 500);
     expect(new Set(log.map(({ type }) => type)).size).toBe(4);
   },
 );
