@@ -120,7 +120,7 @@ const WRONG: readonly WrongStory[] = [
       const next = s.acquire('N', [206, 216], { ttlMs: 5_000 });
       timeOut(s, 'B', 20, next);
     },
-    /newcomer though somebody stood in line/,
+    /newcomer though client stood in line/,
   ],
   [
     'one that came later is granted the lock first',
@@ -130,7 +130,7 @@ const WRONG: readonly WrongStory[] = [
       const next = s.acquire('N', [100, 216], { at: 206, ttlMs: 5_000, wait: WAIT });
       timeOut(s, 'B', 20, next);
     },
-    /ahead of somebody who stood in line before/,
+    /ahead of client, who stood in line before/,
   ],
 ];
 

@@ -4,6 +4,7 @@ import { partsOfGroup } from './parts.js';
 /** A stretch of the wall clock in which somebody certainly stood in line, whose turn it could be at any moment. */
 export interface Standing extends Span {
   readonly resource: string;
+  readonly client: string;
 }
 
 /** Within it every place in line is kept, even of one whose server gives no sign of life. */
@@ -16,20 +17,27 @@ const KEPT_MS = 5_000;
 export function certainlyInLine(calls: readonly Call[], groups: readonly GroupCall[], holds: readonly HoldCall[]): Standing[] {
   const timedOut = groups.filter(({ told }) => told.kind === 'refused-all' && told.reason === 'WAIT_TIMEOUT').flatMap(partsOfGroup);
   timedOut.push(...calls.filter(({ told }) => told.kind === 'conflict' && told.reason === 'WAIT_TIMEOUT'));
-  const standing: Standing[] = timedOut.flatMap(({ question, wall }) => {
+  const standing: Standing[] = timedOut.flatMap(({ question, wall, client }) => {
     if (question.kind !== 'acquire') return [];
     const waitMs = question.wait?.waitMs ?? 0;
-    return [{ resource: question.resource, from: wall.to - waitMs, to: wall.from + Math.min(waitMs, KEPT_MS) }];
+    return [{ client, resource: question.resource, from: wall.to - waitMs, to: wall.from + Math.min(waitMs, KEPT_MS) }];
   });
-  for (const { question, wall, updates } of holds) {
-    const queued = updates.find(({ told }) => told.kind === 'queued');
-    const granted = updates.find(({ told }) => told.kind === 'acquired')?.told;
+  for (const hold of holds) {
+    const queued = hold.updates.find(({ told }) => told.kind === 'queued');
     if (queued === undefined) continue;
-    const turn = granted?.kind === 'acquired' ? granted.lock.acquiredAt : Infinity;
-    const kept = wall.from + Math.min(question.waitMs ?? KEPT_MS, KEPT_MS);
-    standing.push({ resource: question.resource, from: queued.wall, to: Math.min(kept, wall.to, turn) });
+    const { client, question, wall } = hold;
+    const to = Math.min(leftLineAt(hold), wall.from + KEPT_MS);
+    standing.push({ client, resource: question.resource, from: queued.wall, to });
   }
   return standing;
+}
+
+/** Until when it certainly stood there. Of one that was cut off that is not known: the service may have noticed it first. */
+function leftLineAt({ question, wall, updates, end }: HoldCall): number {
+  const told = updates.map((update) => update.told).find(({ kind }) => kind === 'acquired' || kind === 'conflict');
+  if (told?.kind === 'acquired') return told.lock.acquiredAt;
+  if (told?.kind === 'conflict') return wall.from + (question.waitMs ?? 0);
+  return end === 'completed' ? wall.to : -Infinity;
 }
 
 /**
@@ -57,10 +65,11 @@ export function findOvertaking(
     // Whoever holds a lock may take it again.
     if (type !== 'ACQUIRED' || wasHeld || call === undefined) continue;
     const waits = call.question.kind === 'acquire' && call.question.wait !== null;
-    for (const { from, to } of lines.get(resource) ?? []) {
+    for (const { client, from, to } of lines.get(resource) ?? []) {
       if (at < from + commandMs || at > to - commandMs) continue;
-      if (!waits) return { problem: 'granted to a newcomer though somebody stood in line', resource, change, call };
-      if (sentFirst(call) > from) return { problem: 'granted ahead of somebody who stood in line before', resource, change, call };
+      if (!waits) return { problem: `granted to a newcomer though ${client} stood in line`, resource, change, call };
+      if (sentFirst(call) > from)
+        return { problem: `granted ahead of ${client}, who stood in line before`, resource, change, call };
     }
   }
   return null;
