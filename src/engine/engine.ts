@@ -75,7 +75,8 @@ export class Engine {
   /**
    * The same for an acquire; where it can't be had at once, it stands in line for as long as `wait` says (null: not at all).
    *
-   * @param caller aborts when nobody waits for the answer any more. Then it gets nothing, whatever the moment.
+   * @param caller aborts when nobody waits for the answer any more. Then it gets nothing, whatever the moment; but what it got with a
+   * requestId is kept for whoever repeats the request.
    * @throws StoreUnavailable also where another call with its requestId takes over its place.
    */
   acquire<C extends AcquireCommand | AcquireAllCommand>(

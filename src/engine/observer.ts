@@ -13,8 +13,10 @@ export interface EngineObserver {
   /** An event reached the feed, that long after it was written, by this machine's clock. */
   published(lagMs: number): void;
   watchers(count: number): void;
-  /** So many calls that may come to wait are under way. */
+  /** So many calls stand in line at this instance. */
   waiting(count: number): void;
+  /** Somebody had its turn, and is told of it that long after it was written, by this machine's clock. */
+  handedOver(lagMs: number): void;
   /** A call stood in line for so long. */
   waited(end: WaitEnd, waitedMs: number): void;
 }

@@ -46,6 +46,11 @@ export class WaitingCall {
     return this.#end;
   }
 
+  /** Or did, before its turn came or it left. */
+  get isInLine(): boolean {
+    return this.#ticket !== null;
+  }
+
   get hasCaller(): boolean {
     return !this.#caller.aborted;
   }

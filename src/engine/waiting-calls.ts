@@ -61,6 +61,7 @@ export class WaitingCalls {
   readonly #givingUp = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #onEmpty: (() => void) | null = null;
+  #inLine = 0;
   #lastId = 0;
 
   constructor(store: LockStore, writer: Writer, feed: GrantFeed, observer: EngineObserver) {
@@ -86,7 +87,6 @@ export class WaitingCalls {
         this.#answer(ended).then(resolve as (answer: unknown) => void, reject);
       });
       this.#calls.set(id, call);
-      this.#observer.waiting(this.#calls.size);
       const submission = this.#writer.submit(submitted);
       submission.catch(() => this.#forget(call));
       submission.then((outcome) => {
@@ -137,6 +137,7 @@ export class WaitingCalls {
     if (replaced !== null) this.#calls.get(replaced)?.stop('taken-over');
     if (this.#closing.signal.aborted) call.stop('closing');
     if (tell !== undefined) this.#positions.follow(call, (position) => tell(position, waitMs === null ? null : deadline));
+    this.#observer.waiting((this.#inLine += 1));
     call.queue(ticket);
   }
 
@@ -147,7 +148,10 @@ export class WaitingCalls {
     try {
       const left = end === 'granted' ? null : await this.#leave(call);
       // Its turn may have come while it was about to leave.
-      if (call.isGranted && call.hasCaller && end !== 'lost') return call.outcome();
+      if (call.isGranted && call.hasCaller && end !== 'lost') {
+        this.#observer.handedOver(Math.max(0, Date.now() - (call.grants[0]?.writtenAt ?? 0)));
+        return call.outcome();
+      }
       if (left?.kind === 'left' && end === 'timeout') return call.timedOut(left);
       throw failureOf(end, left);
     } catch (error) {
@@ -185,7 +189,7 @@ export class WaitingCalls {
   #forget(call: WaitingCall): void {
     this.#calls.delete(call.id);
     this.#positions.leave(call);
-    this.#observer.waiting(this.#calls.size);
+    if (call.isInLine) this.#observer.waiting((this.#inLine -= 1));
     if (this.#calls.size === 0) this.#onEmpty?.();
   }
 

@@ -30,7 +30,7 @@ const AcquireLockInput = builder.inputType('AcquireLockInput', {
     }),
     waitMs: t.int({
       description:
-        'Stand in line for at most this long, up to server.limits.maxWaitMs; 0, null or left out: answer at once. First come, first served; the TTL counts from the grant. Whether this owner already holds the lock is judged on arrival only: two waiters of one owner are two places in the line. A retry with the requestId of a waiting call takes over its place, and the earlier call ends with UNAVAILABLE. Who completes the operation or closes its connection leaves the line.',
+        'Stand in line for at most this long, up to server.limits.maxWaitMs; 0, null or left out: answer at once. First come, first served; the TTL counts from the grant. Whether this owner already holds the lock is judged on arrival only: two waiters of one owner are two places in the line. A retry with the requestId of a waiting call takes over its place, and the earlier call ends with UNAVAILABLE. Who completes the operation or closes its connection leaves the line; a turn that comes in that very moment is given back, or with a requestId kept for the retry.',
     }),
     detectDeadlock: t.boolean({
       description:

@@ -24,7 +24,7 @@ const AcquireLocksInput = builder.inputType('AcquireLocksInput', {
     }),
     waitMs: t.int({
       description:
-        'Stand in line for all of them, for at most this long, up to server.limits.maxWaitMs; 0, null or left out: answer at once. Meanwhile it holds none of them; it gets all of them at once when it is first in each of their lines and all are free, so nobody who came later gets any of them before it. Who completes the operation or closes its connection leaves the lines.',
+        'Stand in line for all of them, for at most this long, up to server.limits.maxWaitMs; 0, null or left out: answer at once. Meanwhile it holds none of them; it gets all of them at once when it is first in each of their lines and all are free, so nobody who came later gets any of them before it. Who completes the operation or closes its connection leaves the lines; a turn that comes in that very moment is given back, or with a requestId kept for the retry.',
     }),
     requestId: t.string({
       description:

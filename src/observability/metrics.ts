@@ -19,8 +19,9 @@ export class Metrics implements EngineObserver {
   readonly #commitTime = this.#histogram('commit_seconds', 'Time of one transaction', SECONDS);
   readonly #eventLag = this.#histogram('event_lag_seconds', 'Time from the write of an event to the feed', SECONDS);
   readonly #watchers = this.#gauge('watchers', 'Watches that are open');
-  readonly #waiting = this.#gauge('waiting_calls', 'Acquires under way that stand in line where they are not granted at once');
+  readonly #waiting = this.#gauge('waiting_calls', 'Calls that stand in line at this instance');
   readonly #waited = this.#histogram('waited_seconds', 'Time in line, by how it ended', WAIT_SECONDS, ['end']);
+  readonly #handOver = this.#histogram('hand_over_seconds', 'Time from the write of a turn in line to its answer', SECONDS);
   readonly #operations = this.#counter('operations_total', 'GraphQL operations', ['type', 'transport', 'result']);
   readonly #faults = this.#counter('faults_total', 'Faults of the server itself, which callers see by their id alone', []);
   readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
@@ -72,6 +73,8 @@ export class Metrics implements EngineObserver {
   watchers: EngineObserver['watchers'] = (count) => this.#watchers.set(count);
 
   waiting: EngineObserver['waiting'] = (count) => this.#waiting.set(count);
+
+  handedOver: EngineObserver['handedOver'] = (lagMs) => this.#handOver.observe(lagMs / MS_PER_SECOND);
 
   waited: EngineObserver['waited'] = (end, waitedMs) => this.#waited.observe({ end }, waitedMs / MS_PER_SECOND);
 

@@ -8,6 +8,7 @@ export class SilentObserver implements EngineObserver {
   watchers(): void {}
   waiting(): void {}
   waited(): void {}
+  handedOver(): void {}
   failed(error: unknown): void {
     console.error(error);
     process.exitCode = 1;

@@ -10,6 +10,7 @@ export class RecordingObserver implements EngineObserver {
   waitingCount = 0;
   decidedCount = 0;
   publishedCount = 0;
+  handedOverCount = 0;
 
   decided(): void {
     this.decidedCount++;
@@ -33,6 +34,10 @@ export class RecordingObserver implements EngineObserver {
 
   waiting(count: number): void {
     this.waitingCount = count;
+  }
+
+  handedOver(): void {
+    this.handedOverCount++;
   }
 
   waited(end: WaitEnd): void {
