@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { runChaos, type ChaosResult } from './chaos.js';
 import { findViolation } from './checker/checker.js';
 import { describe } from './checker/history.js';
+import { findLateTurn } from './checker/tickets.js';
 import { figuresOf } from './figures.js';
 import { readChaosSettings } from './chaos-settings.js';
 import { freshSeed } from './random.js';
@@ -39,12 +40,14 @@ test.each(RUNS)(
   { timeout: Math.max(...RUNS.map(([, durationMs]) => durationMs)) + AROUND_IT_MS },
   async (database, durationMs) => {
     const result = await runChaos({ seed: SEED, durationMs, database });
-    const { calls, log, watchers, instances } = result;
+    const { history, log, turns, watchers, instances } = result;
     if (given !== null) console.log(figuresOf(result));
 
     expect(log.map(({ revision }) => revision)).toEqual(log.map((_, index) => BigInt(index + 1)));
-    const violation = findViolation(calls, log, TOLERANCE);
+    const violation = findViolation(history, log, TOLERANCE);
     expect(violation === null ? null : describe(violation), `seed ${SEED}`).toBeNull();
+    const lateTurn = findLateTurn(turns, log);
+    expect(lateTurn === null ? null : describe(lateTurn), `seed ${SEED}`).toBeNull();
     for (const watcher of watchers) {
       expect(watcher.changes).toEqual(log);
       expect(watcher.faults).toEqual([]);
@@ -55,7 +58,7 @@ test.each(RUNS)(
     expect(result.answerFaults, internalErrors).toEqual([]);
     expect(instances.flatMap(({ wrongEnds }) => wrongEnds)).toEqual([]);
     // The load was a load, and each kind of change is in it.
-    expect(calls.filter(({ told }) => told.kind === 'acquired').length).toBeGreaterThan(durationMs / 500);
+    expect(log.filter(({ type }) => type === 'ACQUIRED').length).toBeGreaterThan(durationMs / 500);
     expect(new Set(log.map(({ type }) => type)).size).toBe(4);
   },
 );

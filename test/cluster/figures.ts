@@ -1,9 +1,16 @@
 import type { ChaosResult } from './chaos.js';
 
 /** What a run was made of, as text. */
-export function figuresOf({ calls, log, watchers, faults }: ChaosResult): string {
-  const asked = tally(calls.map(({ question }) => question.kind));
-  const told = tally(calls.map(({ told }) => (told.kind === 'conflict' ? told.reason : told.kind)));
+export function figuresOf({ history, log, turns, watchers, faults }: ChaosResult): string {
+  const { holds } = history;
+  const calls = [...history.calls, ...history.groups];
+  const asked = tally(
+    calls.map(({ question }) => `${'wait' in question && question.wait !== null ? 'waiting ' : ''}${question.kind}`),
+  );
+  const told = tally(calls.map(({ told }) => ('reason' in told ? told.reason : told.kind)));
+  const heard = tally(
+    holds.flatMap(({ updates }) => updates.map(({ told }) => ('cause' in told ? `lost (${told.cause})` : told.kind))),
+  );
   const changes = tally(log.map(({ type }) => type));
   const latencies = calls
     .flatMap(({ span }) => (span.to === Infinity ? [] : [span.to - span.from]))
@@ -13,6 +20,8 @@ export function figuresOf({ calls, log, watchers, faults }: ChaosResult): string
     `${calls.length} calls: ${show(asked)}`,
     `told: ${show(told)}`,
     `answered within ${quantile(0.5)} ms (half), ${quantile(0.99)} ms (99 of 100), ${quantile(1 - 1 / latencies.length)} ms (all)`,
+    `${holds.length} holds: ${show(tally(holds.map(({ end }) => end)))}; told: ${show(heard)}`,
+    `${turns.length} turns of whose ticket was seen`,
     `${log.length} changes: ${show(changes)}`,
     `watches resumed: ${watchers.map(({ subscriptions }) => subscriptions - 1).join(', ')} times`,
     `faults: ${show(faults)}`,

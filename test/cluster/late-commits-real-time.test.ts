@@ -33,6 +33,7 @@ const CHOICES: QuestionChoices = {
   owners: ['anna', 'ben', 'carl', 'dora'],
   anyResource: (random) => `job:${random.integer(1, RESOURCES)}`,
   ttlMs: { least: 500, most: 60_000 },
+  waitMs: { least: 1, most: 200 },
 };
 
 test(
@@ -66,7 +67,7 @@ test(
       expect(watcher.changes.slice(0, log.length)).toEqual(log);
     }
     expect(log.map((change) => change.revision)).toEqual(log.map((_, index) => BigInt(index + 1)));
-    const violation = findViolation(recorder.calls, log, { commandMs: 20, readMs: 20 });
+    const violation = findViolation(recorder, log, { commandMs: 20, readMs: 20 });
     expect(violation === null ? null : describe(violation), `seed ${seed}`).toBeNull();
     expect(restless.subscriptions).toBeGreaterThan(10);
     expect(log.length).toBeGreaterThan(OPERATIONS / 4);

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRecognisedAgain, type Question, type Told } from './checker/history.js';
-import { Questions, type QuestionChoices } from './questions.js';
+import { isRecognisedAgain } from './checker/history.js';
+import { Questions, type AnyQuestion, type AnyTold, type QuestionChoices } from './questions.js';
 import { SeededRandom } from './random.js';
 import type { Recorder } from './recorder.js';
+import { send, sendOverSocket } from './send.js';
 
 /** Some give up before a slow answer comes, others wait for it. */
 const PATIENCE_MS = { least: 300, most: 4_000 };
 const TRIES = 4;
 const STAY_SHARE = 0.8;
+/** So many use a socket of their own, and say so when they give up. */
+const SOCKET_SHARE = 0.2;
 
 export interface LoadOptions {
   readonly seed: number;
@@ -51,7 +54,7 @@ export class Load {
     while (this.#questionsLeft > 0) {
       this.#questionsLeft--;
       const question = questions.next();
-      let told: Told;
+      let told: AnyTold;
       let tries = 0;
       do {
         told = await this.#ask(name, url, question, random);
@@ -63,13 +66,15 @@ export class Load {
     }
   }
 
-  #ask(name: string, url: string, question: Question, random: SeededRandom): Promise<Told> {
-    return this.#recorder.ask(name, url, question, random.integer(PATIENCE_MS.least, PATIENCE_MS.most));
+  #ask(name: string, url: string, question: AnyQuestion, random: SeededRandom): Promise<AnyTold> {
+    const timeoutMs = random.integer(PATIENCE_MS.least, PATIENCE_MS.most);
+    const sendIt = random.chance(SOCKET_SHARE) ? sendOverSocket : send;
+    return this.#recorder.ask(name, question, (query, variables) => sendIt(url, query, variables, timeoutMs));
   }
 }
 
 /** Whether it may be sent again: it had no effect, or the documentation calls it safe without knowing that. */
-function mayRepeat(question: Question, { kind }: Told): boolean {
+function mayRepeat(question: AnyQuestion, { kind }: AnyTold): boolean {
   if (kind !== 'unknown') return kind === 'not-done';
-  return question.kind === 'renew' || question.kind === 'read' || isRecognisedAgain(question);
+  return ['renew', 'renew-all', 'read'].includes(question.kind) || isRecognisedAgain(question);
 }

@@ -1,30 +1,67 @@
-import { ApiError, LockApi, type Answer, type LockView } from '../faults/lock-api.js';
-import type { Call, LockSeen, Question, Told } from './checker/history.js';
-import type { ConflictReason } from '../../src/locks/outcomes.js';
-import { NoAnswer, send } from './send.js';
+import { ApiError, LockApi, type Transport } from '../faults/lock-api.js';
+import {
+  isAboutSeveral,
+  type Arrival,
+  type Call,
+  type GroupCall,
+  type HoldCall,
+  type HoldEnd,
+  type HoldQuestion,
+  type HoldTold,
+  type Span,
+} from './checker/history.js';
+import type { AnyQuestion, AnyTold } from './questions.js';
+import { put } from './put.js';
+import { NoAnswer } from './send.js';
+
+/** What a client of a subscription tells of it as it goes on. */
+export interface HoldRecord {
+  tell(told: HoldTold): void;
+  /** Only the first counts. */
+  end(end: HoldEnd): void;
+}
 
 /** Keeps what every client asked and was told, and when. */
 export class Recorder {
   readonly calls: Call[] = [];
+  readonly groups: GroupCall[] = [];
+  readonly holds: HoldCall[] = [];
   /** Answers that no caller should ever get, such as faults of the service that it admits. */
   readonly faults: string[] = [];
 
-  /** Asks over HTTP, and waits no longer than so many milliseconds. No answer is one of the things to be told. */
-  async ask(client: string, url: string, question: Question, timeoutMs: number): Promise<Told> {
-    const api = new LockApi((query, variables) => send(url, query, variables, timeoutMs));
-    const id = this.calls.length;
-    const from = performance.now();
-    const wallFrom = Date.now();
+  /** Asks, and keeps what came of it. No answer is one of the things to be told. */
+  async ask(client: string, question: AnyQuestion, send: Transport): Promise<AnyTold> {
+    const calls = (isAboutSeveral(question) ? this.groups : this.calls) as (Omit<Call, 'question' | 'told'> & {
+      question: AnyQuestion;
+      told: AnyTold;
+    })[];
+    const id = calls.length;
+    const { span, wall } = fromNow();
     // It has its place from the start: a call that never ends is part of the history, too.
-    const sent: Omit<Call, 'told'> = { id, client, question, span: { from, to: Infinity }, wall: { from: wallFrom, to: Infinity } };
-    this.calls.push({ ...sent, told: { kind: 'unknown' } });
-    const told = await this.#outcome(api, question);
-    if (told.kind === 'unknown') return told;
-    this.calls[id] = { ...sent, told, span: { from, to: performance.now() }, wall: { from: wallFrom, to: Date.now() } };
+    const sent = { id, client, question, span, wall };
+    calls.push({ ...sent, told: { kind: 'unknown' } });
+    const told = await this.#outcome(new LockApi(send), question);
+    if (told.kind !== 'unknown') calls[id] = { ...sent, told, ...untilNow(sent) };
     return told;
   }
 
-  async #outcome(api: LockApi, question: Question): Promise<Told> {
+  /** A subscription is sent. */
+  hold(client: string, question: HoldQuestion): HoldRecord {
+    const id = this.holds.length;
+    const updates: Arrival<HoldTold>[] = [];
+    let hold: HoldCall = { id, client, question, updates, end: 'cut', ...fromNow() };
+    this.holds.push(hold);
+    return {
+      tell: (told) => {
+        updates.push({ told, at: performance.now(), wall: Date.now() });
+      },
+      end: (end) => {
+        if (hold.span.to === Infinity) this.holds[id] = hold = { ...hold, end, ...untilNow(hold) };
+      },
+    };
+  }
+
+  async #outcome(api: LockApi, question: AnyQuestion): Promise<AnyTold> {
     try {
       return await put(api, question);
     } catch (error) {
@@ -37,51 +74,15 @@ export class Recorder {
   }
 }
 
-async function put(api: LockApi, question: Question): Promise<Told> {
-  const { resource } = question;
-  switch (question.kind) {
-    case 'acquire': {
-      const { owner, ttlMs, requestId, reacquire, metadata } = question;
-      const own = metadata === null ? null : (JSON.parse(metadata) as unknown);
-      return toTold(await api.acquire(resource, owner, { ttlMs, requestId, reacquire, metadata: own }));
-    }
-    case 'renew': {
-      const { owner, fencingToken, ttlMs } = question;
-      return toTold(await api.renew(resource, owner, { ttlMs, fencingToken: fencingToken === null ? null : String(fencingToken) }));
-    }
-    case 'release': {
-      const { owner, fencingToken } = question;
-      return toTold(await api.release(resource, owner, fencingToken === null ? null : String(fencingToken)));
-    }
-    case 'read':
-      return { kind: 'seen', lock: toLockSeen(await api.lock(resource)) };
-  }
+interface Spans {
+  readonly span: Span;
+  readonly wall: Span;
 }
 
-function toTold(answer: Answer): Told {
-  const { __typename: typename, reacquired = false, reason } = answer;
-  const lock = toLockSeen(answer.lock ?? null);
-  const current = toLockSeen(answer.current ?? null);
-  if (typename === 'LockAcquired' && lock !== null) return { kind: 'acquired', lock, reacquired };
-  if (typename === 'LockRenewed' && lock !== null) return { kind: 'renewed', lock };
-  if (typename === 'NotFound') return { kind: 'not-found' };
-  if (typename === 'Forbidden') return { kind: 'forbidden', current };
-  if (typename === 'Conflict') return { kind: 'conflict', reason: reason as ConflictReason, current };
-  const { fencingToken, revision, releasedAt } = answer;
-  if (fencingToken === undefined || revision === undefined || releasedAt === undefined) {
-    throw new Error(`Not an answer: ${JSON.stringify(answer)}`);
-  }
-  return { kind: 'released', fencingToken: BigInt(fencingToken), revision: BigInt(revision), releasedAt: Date.parse(releasedAt) };
+function fromNow(): Spans {
+  return { span: { from: performance.now(), to: Infinity }, wall: { from: Date.now(), to: Infinity } };
 }
 
-function toLockSeen(view: LockView | null): LockSeen | null {
-  if (view === null) return null;
-  return {
-    owner: view.owner,
-    fencingToken: BigInt(view.fencingToken),
-    revision: BigInt(view.revision),
-    acquiredAt: Date.parse(view.acquiredAt),
-    expiresAt: Date.parse(view.expiresAt),
-    metadata: view.metadata === null ? null : JSON.stringify(view.metadata),
-  };
+function untilNow({ span, wall }: Spans): Spans {
+  return { span: { from: span.from, to: performance.now() }, wall: { from: wall.from, to: Date.now() } };
 }

@@ -46,6 +46,25 @@ export interface Reply {
   readonly errors?: readonly GraphQLAnswerError[] | undefined;
 }
 
+export interface ReleaseView {
+  readonly resource: string;
+  readonly fencingToken: string;
+  readonly revision: string;
+  readonly releasedAt: string;
+}
+
+/** Any answer about several locks. */
+export interface GroupAnswer {
+  readonly __typename: 'LocksAcquired' | 'Conflict' | 'LocksRenewed' | 'LocksReleased';
+  readonly locks?: readonly LockView[];
+  readonly lost?: readonly string[];
+  readonly released?: readonly ReleaseView[];
+  readonly notHeld?: readonly string[];
+  readonly reason?: string;
+  readonly resource?: string;
+  readonly blockedBy?: readonly LockView[];
+}
+
 /** How an operation gets to the server and its result back. */
 export type Transport = (query: string, variables: object) => Promise<Reply>;
 
@@ -54,6 +73,8 @@ export interface AcquireOptions {
   readonly requestId?: string | null;
   readonly reacquire?: boolean;
   readonly metadata?: unknown;
+  readonly waitMs?: number | null;
+  readonly detectDeadlock?: boolean;
 }
 
 export interface RenewOptions {
@@ -87,6 +108,13 @@ const READ_LOCKS = `query ($filter: LockFilter, $after: String) { page: locks(fi
 const READ_EVENTS = `query ($filter: LockEventFilter, $after: String) { page: lockEvents(filter: $filter, first: 500, after: $after) {
   edges { node { ...E } } pageInfo { hasNextPage endCursor } } } ${EVENT}`;
 
+const ACQUIRE_ALL = `mutation ($input: AcquireLocksInput!) { answer: acquireLocks(input: $input) {
+  __typename ... on LocksAcquired { locks { ...L } } ... on Conflict { reason resource blockedBy { ...L } } } } ${LOCK}`;
+const RENEW_ALL = `mutation ($input: RenewLocksInput!) { answer: renewLocks(input: $input) {
+  __typename locks { ...L } lost } } ${LOCK}`;
+const RELEASE_ALL = `mutation ($input: ReleaseLocksInput!) { answer: releaseLocks(input: $input) {
+  __typename released { resource fencingToken revision releasedAt } notHeld } }`;
+
 interface Page<T> {
   readonly edges: readonly { readonly node: T }[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
@@ -110,6 +138,18 @@ export class LockApi {
 
   release(resource: string, owner: string, fencingToken: string | null = null): Promise<Answer> {
     return this.#mutate(RELEASE, { resource, owner, fencingToken });
+  }
+
+  acquireAll(input: object): Promise<GroupAnswer> {
+    return this.#mutateAll(ACQUIRE_ALL, input);
+  }
+
+  renewAll(input: object): Promise<GroupAnswer> {
+    return this.#mutateAll(RENEW_ALL, input);
+  }
+
+  releaseAll(input: object): Promise<GroupAnswer> {
+    return this.#mutateAll(RELEASE_ALL, input);
   }
 
   async lock(resource: string): Promise<LockView | null> {
@@ -138,6 +178,10 @@ export class LockApi {
 
   async #mutate(mutation: string, input: object): Promise<Answer> {
     return (await this.query<{ answer: Answer }>(mutation, { input })).answer;
+  }
+
+  async #mutateAll(mutation: string, input: object): Promise<GroupAnswer> {
+    return (await this.query<{ answer: GroupAnswer }>(mutation, { input })).answer;
   }
 
   async #allPages<T>(query: string, filter: object): Promise<T[]> {

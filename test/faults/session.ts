@@ -1,10 +1,19 @@
 import { WebSocketClient, type Message } from '../support/websocket-client.js';
-import { LockApi, type Reply } from './lock-api.js';
+import { LOCK, LockApi, type Answer, type Reply } from './lock-api.js';
 import { Watch, WATCH, type WatchOptions } from './watch.js';
 
 /** The socket closed before the answer came: whether the operation was carried out is unknown. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
+}
+
+const HOLD = `subscription ($input: HoldLockInput!) { update: holdLock(input: $input) {
+  __typename ... on LockAcquired { lock { ...L } } ... on LockRenewed { lock { ...L } } } } ${LOCK}`;
+
+export interface HoldInput {
+  readonly resource: string;
+  readonly owner: string;
+  readonly ttlMs: number;
 }
 
 type Handler = (message: Message | null) => void;
@@ -41,6 +50,21 @@ export class Session {
     });
     const id = this.#start(WATCH, options, (message) => watch.receive(message));
     return watch;
+  }
+
+  /** Holds a lock until it is lost; each acquisition and renewal that it is told of goes to `tell`. Rejects where the connection is lost. */
+  async hold(input: HoldInput, tell: (update: Answer) => void): Promise<void> {
+    if (this.#hasEnded) throw new ConnectionLost();
+    await new Promise<void>((resolve, reject) => {
+      this.#start(HOLD, { input }, (message) => {
+        if (message === null) reject(new ConnectionLost());
+        else if (message.type !== 'next') resolve();
+        else {
+          const { update } = (message.payload as { data: { update: Answer } }).data;
+          if (update.lock !== undefined) tell(update);
+        }
+      });
+    });
   }
 
   /** Ends the connection without a word, as a crash or a broken network does. */

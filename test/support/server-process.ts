@@ -51,7 +51,9 @@ async function readStart(child: ChildProcess): Promise<{ readonly url: string; r
   if (child.stdout === null) throw new Error('The output is not piped');
   const lines = createInterface(child.stdout);
   const timeout = setTimeout(() => lines.close(), START_TIMEOUT_MS);
+  let last = 'nothing';
   for await (const line of lines) {
+    last = line;
     const { msg, database = '' } = JSON.parse(line) as { msg: string; database?: string };
     const url = /^listening on (http:\S+)$/.exec(msg)?.[1];
     if (url === undefined) continue;
@@ -60,5 +62,5 @@ async function readStart(child: ChildProcess): Promise<{ readonly url: string; r
     child.stdout.resume();
     return { url, database };
   }
-  throw new Error('The server did not say where it listens');
+  throw new Error(`The server did not say where it listens; the last it said: ${last}`);
 }

@@ -11,6 +11,7 @@ import {
 } from './history.js';
 import { matchAll } from './matching.js';
 import type { Row } from './replay.js';
+import type { UnaskedChanges } from './unasked.js';
 
 /** Who made each change of one resource. */
 export interface Doers {
@@ -18,6 +19,8 @@ export interface Doers {
   readonly byRevision: ReadonlyMap<bigint, Call>;
   /** The token that a request acquired, by {@link requestKey}. */
   readonly tokenOfRequest: ReadonlyMap<string, bigint>;
+  /** What the service did by itself. */
+  readonly unasked: ReadonlySet<bigint>;
 }
 
 type CallOf<Q extends Question> = Call & { readonly question: Q };
@@ -33,6 +36,7 @@ export function requestKey(owner: string, requestId: string): string {
  * could see.
  */
 export class DoerSearch {
+  readonly #unasked: UnaskedChanges;
   readonly #tolerance: Tolerance;
   readonly #calls: readonly Call[];
   readonly #lost: readonly Call[];
@@ -40,9 +44,11 @@ export class DoerSearch {
   readonly #byRevision = new Map<bigint, Call>();
   readonly #tokenOfRequest = new Map<string, bigint>();
   readonly #used = new Set<Call>();
+  readonly #found = new Set<bigint>();
 
   /** @param calls of one resource. */
-  constructor(calls: readonly Call[], tolerance: Tolerance) {
+  constructor(calls: readonly Call[], unasked: UnaskedChanges, tolerance: Tolerance) {
+    this.#unasked = unasked;
     this.#tolerance = tolerance;
     this.#calls = [...calls].sort((one, other) => one.span.from - other.span.from);
     this.#lost = this.#calls.filter(({ told }) => told.kind === 'unknown');
@@ -58,7 +64,7 @@ export class DoerSearch {
   /** @param rows what each of the changes left. */
   find(changes: readonly Change[], rows: readonly (Row | null)[]): Doers | Violation {
     const violation = this.#findAll(changes, rows) ?? this.#findUnlogged(changes);
-    return violation ?? { byRevision: this.#byRevision, tokenOfRequest: this.#tokenOfRequest };
+    return violation ?? { byRevision: this.#byRevision, tokenOfRequest: this.#tokenOfRequest, unasked: this.#found };
   }
 
   #findAll(changes: readonly Change[], rows: readonly (Row | null)[]): Violation | null {
@@ -77,9 +83,13 @@ export class DoerSearch {
     const left = this.#lost.filter((call) => !this.#used.has(call));
     const candidates = (change: Change) =>
       left.filter((call) => mayHaveMade(call, change, rowBefore.get(change.revision) ?? null) && this.#isInTime(call, change));
-    const { matches, unmatched } = matchAll(open, candidates);
+    // What somebody must have asked for comes first: it keeps its partner when others look for one.
+    const mayBeUnasked = (change: Change) => this.#unasked.mayBe(change, rowBefore.get(change.revision) ?? null);
+    const optional = open.filter(mayBeUnasked);
+    const { matches, unmatched } = matchAll([...open.filter((change) => !optional.includes(change)), ...optional], candidates);
     for (const [change, call] of matches) this.#byRevision.set(change.revision, call);
-    return unmatched === null
+    for (const { revision } of optional) if (!this.#byRevision.has(revision)) this.#found.add(revision);
+    return unmatched === null || optional.includes(unmatched)
       ? null
       : { problem: 'a change that nobody asked for', resource: unmatched.resource, change: unmatched };
   }
@@ -103,7 +113,7 @@ export class DoerSearch {
     if (!isOf(doer, 'acquire')) return null;
     const { owner, requestId, reacquire } = doer.question;
     const reacquired = row?.reacquired ?? false;
-    if ((reacquired && !reacquire) || (doer.told.kind === 'acquired' && doer.told.reacquired !== reacquired)) {
+    if ((reacquired && !reacquire) || (doer.told.kind === 'acquired' && (doer.told.reacquired ?? reacquired) !== reacquired)) {
       return { problem: 'a re-acquire that was not allowed or not told', resource, change, call: doer };
     }
     if (requestId === null) return null;

@@ -41,8 +41,10 @@ export function linearize(calls: readonly Call[], changes: readonly Change[], do
       }
     }
     if (isPlaced) continue;
-    // Nobody waits for an expiry; that it was not too early is seen by the answers that tell of it.
-    if (change === null && changes[place]?.type !== 'EXPIRED') return deadEnd(waiting, changes, place);
+    // Nobody waits for an expiry, or for what the service does by itself; that it was not too early is seen by the answers that tell of it.
+    const coming = changes[place];
+    if (change === null && !(coming !== undefined && (coming.type === 'EXPIRED' || doers.unasked.has(coming.revision))))
+      return deadEnd(waiting, changes, place);
     if (change !== null) waiting.delete(change);
     place++;
   }

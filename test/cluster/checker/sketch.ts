@@ -1,7 +1,16 @@
 import { acquire, release, renew } from '../../support/commands.js';
 import type { AcquireCommand } from '../../../src/locks/commands.js';
 import { findViolation } from './checker.js';
-import { describe, type Call, type Change, type LockSeen, type Question, type Told } from './history.js';
+import {
+  describe,
+  type Call,
+  type Change,
+  type GroupCall,
+  type HoldCall,
+  type LockSeen,
+  type Question,
+  type Told,
+} from './history.js';
 
 export const RESOURCE = 'r';
 
@@ -17,7 +26,7 @@ const TOLERANCE = { commandMs: 2, readMs: 2 };
 export function violationOf(tell: Story[1]): string | null {
   const sketch = new Sketch();
   tell(sketch);
-  const violation = findViolation(sketch.calls, sketch.log, TOLERANCE);
+  const violation = findViolation(sketch, sketch.log, TOLERANCE);
   return violation === null ? null : describe(violation);
 }
 
@@ -30,11 +39,13 @@ interface Acquisition extends LockSeen {
   readonly ttlMs: number;
 }
 
-type AcquireDetails = Partial<Pick<AcquireCommand, 'ttlMs' | 'requestId'>> & {
+type AcquireDetails = Partial<Pick<AcquireCommand, 'ttlMs' | 'requestId' | 'wait'>> & {
   readonly at?: number;
   readonly reacquired?: boolean;
   /** The answer never came. */
   readonly isLost?: boolean;
+  /** Left out: {@link RESOURCE}. */
+  readonly resource?: string;
 };
 
 /**
@@ -43,23 +54,37 @@ type AcquireDetails = Partial<Pick<AcquireCommand, 'ttlMs' | 'requestId'>> & {
  */
 export class Sketch {
   readonly calls: Call[] = [];
+  readonly groups: GroupCall[] = [];
+  readonly holds: HoldCall[] = [];
   readonly log: Change[] = [];
 
   /** An acquire that the log has. */
   acquire(owner: string, when: When, details: AcquireDetails = {}): Acquisition {
-    const { ttlMs = 1_000, requestId = null, at = middle(when), reacquired = false, isLost = false } = details;
-    const revision = this.#nextRevision();
+    const {
+      ttlMs = 1_000,
+      requestId = null,
+      wait = null,
+      at = middle(when),
+      reacquired = false,
+      isLost = false,
+      resource = RESOURCE,
+    } = details;
+    const revision = this.nextRevision();
     const metadata = JSON.stringify(requestId ?? this.calls.length);
     const lock = { owner, fencingToken: revision, revision, acquiredAt: at, expiresAt: at + ttlMs, metadata, ttlMs };
-    this.#change('ACQUIRED', lock, at);
-    this.told(acquire(RESOURCE, owner, { ttlMs, requestId, metadata }), when, isLost ? LOST : granted(lock, reacquired));
+    this.change('ACQUIRED', lock, at, resource);
+    this.told(
+      { ...acquire(resource, owner, { ttlMs, requestId, metadata }), wait },
+      when,
+      isLost ? LOST : granted(lock, reacquired),
+    );
     return lock;
   }
 
   /** A renewal that the log has. */
   renew(lock: Acquisition, when: When, { at = middle(when), isLost = false } = {}): Acquisition {
-    const renewed = { ...lock, revision: this.#nextRevision(), expiresAt: Math.max(lock.expiresAt, at + lock.ttlMs) };
-    this.#change('RENEWED', renewed, at);
+    const renewed = { ...lock, revision: this.nextRevision(), expiresAt: Math.max(lock.expiresAt, at + lock.ttlMs) };
+    this.change('RENEWED', renewed, at);
     const { owner, fencingToken } = lock;
     this.told(renew(RESOURCE, owner, { fencingToken }), when, isLost ? LOST : { kind: 'renewed', lock: renewed });
     return renewed;
@@ -68,16 +93,21 @@ export class Sketch {
   /** A release that the log has; its answer. */
   release(lock: LockSeen, when: When, { at = middle(when), withToken = true, isLost = false } = {}): Told {
     const { owner, fencingToken } = lock;
-    const revision = this.#nextRevision();
-    this.#change('RELEASED', { ...lock, revision }, at);
+    const revision = this.nextRevision();
+    this.change('RELEASED', { ...lock, revision }, at);
     const told: Told = { kind: 'released', fencingToken, revision, releasedAt: at };
     this.told(release(RESOURCE, owner, withToken ? fencingToken : null), when, isLost ? LOST : told);
     return told;
   }
 
+  /** The service releases it by itself. */
+  giveBack(lock: LockSeen, at: number): void {
+    this.change('RELEASED', { ...lock, revision: this.nextRevision() }, at);
+  }
+
   /** The expiry of the lock, in the log. */
   expire(lock: LockSeen): void {
-    this.#change('EXPIRED', { ...lock, revision: this.#nextRevision() }, lock.expiresAt);
+    this.change('EXPIRED', { ...lock, revision: this.nextRevision() }, lock.expiresAt);
   }
 
   /** An answer that says nothing of a change. */
@@ -94,13 +124,16 @@ export class Sketch {
     this.calls.push({ id: this.calls.length, client: 'client', question, told, span, wall: span });
   }
 
-  #change(type: Change['type'], { owner, fencingToken, revision, acquiredAt, expiresAt, metadata }: LockSeen, at: number): void {
+  /** A change in the log that no call is told of; the lock that it leaves. */
+  change(type: Change['type'], lock: LockSeen, at: number, resource = RESOURCE): LockSeen {
+    const { owner, fencingToken, revision, acquiredAt, expiresAt, metadata } = lock;
     const isOver = type === 'RELEASED' || type === 'EXPIRED';
     const seen = { owner, fencingToken, revision, acquiredAt: isOver ? null : acquiredAt, expiresAt, metadata };
-    this.log.push({ type, resource: RESOURCE, at, ...seen });
+    this.log.push({ type, resource, at, ...seen });
+    return lock;
   }
 
-  #nextRevision(): bigint {
+  nextRevision(): bigint {
     return BigInt(this.log.length + 1);
   }
 }

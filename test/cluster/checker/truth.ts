@@ -1,4 +1,5 @@
 import type { AcquireCommand, ReleaseCommand, RenewCommand } from '../../../src/locks/commands.js';
+import type { ConflictReason } from '../../../src/locks/outcomes.js';
 import { requestKey, type Doers } from './doers.js';
 import type { Call, Change, LockSeen, Tolerance } from './history.js';
 import type { Row } from './replay.js';
@@ -10,14 +11,23 @@ import type { Row } from './replay.js';
 export class Truth {
   readonly #changes: readonly Change[];
   readonly #rows: readonly (Row | null)[];
+  readonly #waits: readonly Call[];
   readonly #tolerance: Tolerance;
   readonly #placeOfRequest = new Map<string, number>();
   readonly #requestOfToken = new Map<bigint, string>();
   readonly #placeOfRelease = new Map<bigint, number>();
 
-  constructor(changes: readonly Change[], rows: readonly (Row | null)[], doers: Doers, tolerance: Tolerance) {
+  /** @param calls of that resource */
+  constructor(
+    changes: readonly Change[],
+    rows: readonly (Row | null)[],
+    doers: Doers,
+    calls: readonly Call[],
+    tolerance: Tolerance,
+  ) {
     this.#changes = changes;
     this.#rows = rows;
+    this.#waits = calls.filter(({ question }) => question.kind === 'acquire' && question.wait !== null);
     this.#tolerance = tolerance;
     const placeOfToken = new Map<bigint, number>();
     for (const [index, { type, fencingToken }] of changes.entries()) {
@@ -59,17 +69,46 @@ export class Truth {
     const request = requestId === null ? null : requestKey(owner, requestId);
     const isKnown = request !== null && (this.#placeOfRequest.get(request) ?? Infinity) <= place;
     const holds = row !== null && !row.expiryRecorded && isKnown && this.#requestOfToken.get(row.fencingToken) === request;
-    if (told.kind === 'acquired') return holds && this.#isCurrent(row, call, told.lock) && told.reacquired === row.reacquired;
+    if (told.kind === 'acquired') {
+      return holds && this.#isCurrent(row, call, told.lock) && (told.reacquired ?? row.reacquired) === row.reacquired;
+    }
+    if (told.kind === 'spent') return isKnown;
+    if (told.kind === 'in-the-way') {
+      return this.#isCurrent(row, call, told.lock) && (told.lock.owner !== owner || !reacquire || question.wait !== null);
+    }
     if (told.kind !== 'conflict' || !this.#isCurrent(row, call, told.current)) return false;
     if (told.reason === 'REQUEST_SPENT') return isKnown && !holds;
-    if (isKnown || row === null || told.current === null) return false;
-    if (told.reason === 'HELD_BY_SELF') return row.owner === owner && !reacquire;
-    return told.reason === 'HELD_BY_ANOTHER' && row.owner !== owner;
+    return !isKnown && this.#isTrueRefusal(told.reason, told.current, call, question);
+  }
+
+  /** @param current what is held there */
+  #isTrueRefusal(reason: ConflictReason, current: LockSeen | null, call: Call, question: AcquireCommand): boolean {
+    const { owner, reacquire, wait } = question;
+    switch (reason) {
+      case 'HELD_BY_SELF':
+        return current?.owner === owner && !reacquire;
+      case 'HELD_BY_ANOTHER':
+        // Whoever is ready to wait does so. What is free is kept for whoever stands in line.
+        return wait === null && (current === null ? this.#mayBeInLine(call) : current.owner !== owner);
+      case 'DEADLOCK':
+        return wait?.detectDeadlock === true && current?.owner !== owner;
+      case 'WAIT_TIMEOUT':
+        return wait?.waitMs != null && call.span.to - call.span.from >= wait.waitMs - this.#tolerance.commandMs;
+      case 'REQUEST_SPENT':
+      case 'EXPIRED':
+      case 'STALE_TOKEN':
+        return false;
+    }
+  }
+
+  #mayBeInLine({ wall }: Call): boolean {
+    return this.#waits.some((other) => other.wall.from <= wall.to && wall.from <= other.wall.to);
   }
 
   #isTrueRenewal(row: Row | null, call: Call, { owner, fencingToken }: RenewCommand): boolean {
     const { told } = call;
     if (told.kind === 'not-found') return row === null;
+    if (told.kind === 'not-held') return !isOwnHeld(row, owner, fencingToken);
     if (told.kind !== 'conflict' || row === null || !this.#isCurrent(row, call, told.current)) return false;
     if (told.reason === 'EXPIRED') return told.current === null;
     if (told.current === null) return false;
@@ -82,6 +121,7 @@ export class Truth {
     const earlier = fencingToken === null ? null : this.#releaseOf(place, owner, fencingToken);
     if (told.kind === 'released') return earlier?.revision === told.revision;
     if (earlier !== null) return false;
+    if (told.kind === 'not-held') return !isOwnHeld(row, owner, fencingToken);
     if (told.kind === 'not-found') return this.#isCurrent(row, call, null);
     if (told.kind !== 'forbidden' && told.kind !== 'conflict') return false;
     if (row === null || told.current === null || !this.#isCurrent(row, call, told.current)) return false;
@@ -115,4 +155,9 @@ function isHeld(row: Row | null, lock: LockSeen): row is Row {
 
 function isStale(row: Row, owner: string, fencingToken: bigint | null): boolean {
   return row.owner === owner && fencingToken !== null && fencingToken !== row.fencingToken;
+}
+
+/** Whether the owner holds it under that token; null: under any. */
+function isOwnHeld(row: Row | null, owner: string, fencingToken: bigint | null): boolean {
+  return row !== null && !row.expiryRecorded && row.owner === owner && !isStale(row, owner, fencingToken);
 }
