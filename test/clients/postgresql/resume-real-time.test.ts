@@ -4,7 +4,10 @@ import { startTestApps } from '../../support/app.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { changeSteadily, headOf, LogReader, logOf, TRANSPORTS } from '../log-reader.js';
 
+/** So much has to have happened, at the least. */
 const CUTS = 40;
+const CONNECTIONS = 10;
+const EVENTS = 100;
 
 test.each(TRANSPORTS)(
   'a watcher that resubscribes by %s from its last revision, on two instances by turns, is told exactly the log',
@@ -16,7 +19,7 @@ test.each(TRANSPORTS)(
     const reader = new LogReader(read, (n) => turn(proxies, n).through(turn(apps, n).url));
     await reader.reaches(0n);
     const load = changeSteadily((round) => turn(apps, round).url);
-    for (let n = 0; n < CUTS; n++) {
+    for (let n = 0; n < CUTS || reader.connections <= CONNECTIONS || reader.events.length <= EVENTS; n++) {
       await sleep(Math.random() * 100);
       // Cut in the middle of whatever is told just then, or between two of it.
       for (const proxy of proxies) proxy.cut();
@@ -25,8 +28,6 @@ test.each(TRANSPORTS)(
     await reader.reaches(await headOf(apps[0]!.url));
     await reader.close();
     expect(reader.events).toEqual(await logOf(apps[0]!.databaseUrl));
-    expect(reader.events.length).toBeGreaterThan(100);
     expect(reader.reasons).toEqual(['STARTED']);
-    expect(reader.connections).toBeGreaterThan(10);
   },
 );
