@@ -83,25 +83,29 @@ export class WaitingCalls {
     return new Promise<Answer<C>>((resolve, reject) => {
       const id = `${this.#instance}.${++this.#lastId}`;
       const submitted = withWait(command as unknown as Acquire, { id, instance: this.#instance, ...wait });
-      const call = new WaitingCall(submitted, id, caller, (ended) => {
-        this.#answer(ended).then(resolve as (answer: unknown) => void, reject);
+      const call = new WaitingCall(submitted, id, caller, (ended, end) => {
+        this.#answer(ended, end).then(resolve as (answer: unknown) => void, reject);
       });
       this.#calls.set(id, call);
-      const submission = this.#writer.submit(submitted);
-      submission.catch(() => this.#forget(call));
-      submission.then((outcome) => {
-        if (outcome.kind === 'queued') {
-          this.#queue(call, outcome, wait);
-          return;
-        }
-        this.#forget(call);
-        if (!caller.aborted) {
-          resolve(outcome as Answer<C>);
-          return;
-        }
-        for (const lock of locksOf(outcome)) this.#undo(lock);
-        reject(callerGone());
-      }, reject);
+      this.#writer.submit(submitted).then(
+        (outcome) => {
+          if (outcome.kind === 'queued') {
+            this.#queue(call, outcome, wait);
+            return;
+          }
+          this.#forget(call);
+          if (!caller.aborted) {
+            resolve(outcome as Answer<C>);
+            return;
+          }
+          for (const lock of locksOf(outcome)) this.#undo(lock);
+          reject(callerGone());
+        },
+        (error: unknown) => {
+          this.#forget(call);
+          reject(error as Error);
+        },
+      );
     });
   }
 
@@ -142,9 +146,8 @@ export class WaitingCalls {
   }
 
   /** What a call is told that waits no longer. */
-  async #answer(call: WaitingCall): Promise<unknown> {
-    const { end } = call;
-    this.#observer.waited(end ?? 'granted', call.waitedMs);
+  async #answer(call: WaitingCall, end: WaitEnd): Promise<unknown> {
+    this.#observer.waited(end, call.waitedMs);
     try {
       const left = end === 'granted' ? null : await this.#leave(call);
       // Its turn may have come while it was about to leave.
@@ -216,7 +219,7 @@ function callerGone(): StoreUnavailable {
   return new StoreUnavailable('The caller is gone', false);
 }
 
-function failureOf(end: WaitEnd | null, left: Left | NotInLine | null): StoreUnavailable {
+function failureOf(end: WaitEnd, left: Left | NotInLine | null): StoreUnavailable {
   if (end === 'lost') return new StoreUnavailable('The log does not go on where it was', null);
   if (left?.kind === 'not-in-line') {
     return new StoreUnavailable('It stands in line no more: another call with its requestId may have taken over its place', null);
