@@ -103,7 +103,7 @@ export class WaitingCalls {
         },
         (error: unknown) => {
           this.#forget(call);
-          reject(error as Error);
+          reject(error);
         },
       );
     });
