@@ -87,25 +87,21 @@ export class WaitingCalls {
         this.#answer(ended, end).then(resolve as (answer: unknown) => void, reject);
       });
       this.#calls.set(id, call);
-      this.#writer.submit(submitted).then(
-        (outcome) => {
-          if (outcome.kind === 'queued') {
-            this.#queue(call, outcome, wait);
-            return;
-          }
-          this.#forget(call);
-          if (!caller.aborted) {
-            resolve(outcome as Answer<C>);
-            return;
-          }
-          for (const lock of locksOf(outcome)) this.#undo(lock);
-          reject(callerGone());
-        },
-        (error: unknown) => {
-          this.#forget(call);
-          reject(error);
-        },
-      );
+      const submission = this.#writer.submit(submitted);
+      submission.catch(() => this.#forget(call));
+      submission.then((outcome) => {
+        if (outcome.kind === 'queued') {
+          this.#queue(call, outcome, wait);
+          return;
+        }
+        this.#forget(call);
+        if (!caller.aborted) {
+          resolve(outcome as Answer<C>);
+          return;
+        }
+        for (const lock of locksOf(outcome)) this.#undo(lock);
+        reject(callerGone());
+      }, reject);
     });
   }
 
