@@ -16,9 +16,10 @@ export interface WaitersSought {
 }
 
 /** The first row has no waiter: it is there to tell of lock_tickets. Where nobody waits at all, it is the only one. */
-export type WaitersRow = TicketRow & ({ readonly sought: null } | RowInLine | (WaiterRow & { readonly sought: 'named' }));
+export type WaitersRow = TicketRow &
+  ({ readonly sought: null } | (WaiterRow & FoundInLine) | (WaiterRow & { readonly sought: 'named' }));
 
-export interface RowInLine extends WaiterRow {
+interface FoundInLine {
   readonly sought: 'line' | 'owner';
   /** Of the instance that serves it. */
   readonly alive_until: bigint;

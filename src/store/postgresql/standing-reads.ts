@@ -4,13 +4,12 @@ import { tryToDecide } from '../../locks/decide-group.js';
 import type { GroupDecision, GroupState } from '../../locks/group.js';
 import type { Unread } from '../../locks/lines.js';
 import type { Lock } from '../../locks/lock.js';
-import type { Waiter } from '../../locks/waiter.js';
 import { toLock, toWaiter, type LockRow } from '../rows.js';
 import { FIRST_IN_LINE, WHOLE_LINE, type Standing } from '../standing.js';
 import { waiterLookups } from '../waiter-lookups.js';
 import { read } from './connections.js';
 import { readLocksOf } from './group-sql.js';
-import { readWaiters, type RowInLine, type WaitersRow, type WaitersSought } from './line-sql.js';
+import { readWaiters, type WaitersRow, type WaitersSought } from './line-sql.js';
 
 const NOTHING = { places: [], calls: [] };
 
@@ -60,21 +59,18 @@ async function readMore(client: pg.PoolClient, { rows, standing, now }: ReadStat
   add(standing, waiters as WaitersRow[], sought, now);
 }
 
-/** There may be as many lines as rows: each row is looked at once. */
 function add(standing: Standing, rows: readonly WaitersRow[], { lines, limit, owners }: WaitersSought, now: number): void {
-  const inLine = new Map(lines.map((resource) => [resource, [] as RowInLine[]]));
-  const ofOwner = new Map(owners.map((owner) => [owner, [] as RowInLine[]]));
-  for (const row of rows) {
-    if (row.sought === 'named') standing.named.push(toWaiter(row));
-    if (row.sought === 'line') inLine.get(row.resource)?.push(row);
-    if (row.sought === 'owner') ofOwner.get(row.owner)?.push(row);
+  const found = rows.flatMap((row) => (row.sought === null ? [] : [row]));
+  const live = found.filter((row) => row.sought !== 'named' && row.deadline > now && row.alive_until > now);
+  for (const resource of lines) {
+    const isInLine = (row: (typeof found)[number]) => row.sought === 'line' && row.resource === resource;
+    standing.lines.set(resource, {
+      waiters: live.filter(isInLine).map(toWaiter),
+      isWhole: found.filter(isInLine).length < limit,
+    });
   }
-  for (const [resource, found] of inLine) {
-    standing.lines.set(resource, { waiters: liveIn(found, now), isWhole: found.length < limit });
+  for (const owner of owners) {
+    standing.byOwner.set(owner, live.filter((row) => row.sought === 'owner' && row.owner === owner).map(toWaiter));
   }
-  for (const [owner, found] of ofOwner) standing.byOwner.set(owner, liveIn(found, now));
-}
-
-function liveIn(rows: readonly RowInLine[], now: number): Waiter[] {
-  return rows.filter((row) => row.deadline > now && row.alive_until > now).map(toWaiter);
+  standing.named.push(...found.filter(({ sought }) => sought === 'named').map(toWaiter));
 }
