@@ -163,7 +163,10 @@ export class Engine {
     await this.#writer.check();
   }
 
-  /** Whoever stands in line leaves it, and is told to try elsewhere; whoever holds by its updates is told to come back elsewhere. To be called before {@link close}; more does no harm. */
+  /**
+   * Whoever stands in line leaves it, and is told to try elsewhere; whoever holds by its updates is told to come back elsewhere.
+   * Resolves when that is done. {@link close} does it as well; more does no harm.
+   */
   stopWaiting(): Promise<void> {
     for (const hold of this.#holds) hold.shutDown();
     return (this.#waitingStopped ??= this.#waiting.close());

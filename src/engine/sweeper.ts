@@ -12,7 +12,8 @@ const IDLE_LINES_MS = 1000;
 
 /**
  * Turns passed expiries into EXPIRED events. Looking is one step in an index, so it looks often instead of keeping
- * timers: nothing that it missed, slept through or was not told of stays unseen for longer than a moment.
+ * timers: nothing that it missed, slept through or was not told of stays unseen for longer than a moment. So does a lock that is
+ * free although somebody stands in line for it: it is handed on.
  *
  * @returns how to stop it; resolves when nothing of it is under way any more.
  */

@@ -16,8 +16,7 @@ export class WaitingCall {
   readonly resources: readonly string[];
   readonly #command: AcquireCommand | AcquireAllCommand;
   readonly #caller: CallerPresence;
-  /** Called once, when it stands in line and there is a reason not to. */
-  readonly #onEnd: (call: WaitingCall) => void;
+  readonly #onEnd: (call: WaitingCall, end: WaitEnd) => void;
   #grants = NONE;
   #ticket: bigint | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -25,7 +24,13 @@ export class WaitingCall {
   /** By `performance.now()`. */
   #queuedAt = 0;
 
-  constructor(command: AcquireCommand | AcquireAllCommand, id: string, caller: CallerPresence, onEnd: (call: WaitingCall) => void) {
+  /** @param onEnd called once, when it stands in line and there is a reason not to */
+  constructor(
+    command: AcquireCommand | AcquireAllCommand,
+    id: string,
+    caller: CallerPresence,
+    onEnd: (call: WaitingCall, end: WaitEnd) => void,
+  ) {
     this.id = id;
     this.resources = resourcesOf(command);
     this.#command = command;
@@ -40,10 +45,6 @@ export class WaitingCall {
   /** All that it waits for comes in one transaction, but one event after the other. */
   get isGranted(): boolean {
     return this.#grants.length === this.resources.length;
-  }
-
-  get end(): WaitEnd | null {
-    return this.#end;
   }
 
   /** Or did, before its turn came or it left. */
@@ -75,7 +76,7 @@ export class WaitingCall {
     this.#queuedAt = performance.now();
     if (this.#caller.aborted) this.#end ??= 'gone';
     if (this.#end !== null) {
-      this.#onEnd(this);
+      this.#onEnd(this, this.#end);
       return;
     }
     this.#caller.addEventListener('abort', this.#leaveCaller);
@@ -89,7 +90,7 @@ export class WaitingCall {
     if (this.#ticket === null) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#caller.removeEventListener('abort', this.#leaveCaller);
-    this.#onEnd(this);
+    this.#onEnd(this, end);
   }
 
   leave(): LeaveCommand {

@@ -83,8 +83,8 @@ export class WaitingCalls {
     return new Promise<Answer<C>>((resolve, reject) => {
       const id = `${this.#instance}.${++this.#lastId}`;
       const submitted = withWait(command as unknown as Acquire, { id, instance: this.#instance, ...wait });
-      const call = new WaitingCall(submitted, id, caller, (ended) => {
-        this.#answer(ended).then(resolve as (answer: unknown) => void, reject);
+      const call = new WaitingCall(submitted, id, caller, (ended, end) => {
+        this.#answer(ended, end).then(resolve as (answer: unknown) => void, reject);
       });
       this.#calls.set(id, call);
       const submission = this.#writer.submit(submitted);
@@ -142,9 +142,8 @@ export class WaitingCalls {
   }
 
   /** What a call is told that waits no longer. */
-  async #answer(call: WaitingCall): Promise<unknown> {
-    const { end } = call;
-    this.#observer.waited(end ?? 'granted', call.waitedMs);
+  async #answer(call: WaitingCall, end: WaitEnd): Promise<unknown> {
+    this.#observer.waited(end, call.waitedMs);
     try {
       const left = end === 'granted' ? null : await this.#leave(call);
       // Its turn may have come while it was about to leave.
@@ -216,7 +215,7 @@ function callerGone(): StoreUnavailable {
   return new StoreUnavailable('The caller is gone', false);
 }
 
-function failureOf(end: WaitEnd | null, left: Left | NotInLine | null): StoreUnavailable {
+function failureOf(end: WaitEnd, left: Left | NotInLine | null): StoreUnavailable {
   if (end === 'lost') return new StoreUnavailable('The log does not go on where it was', null);
   if (left?.kind === 'not-in-line') {
     return new StoreUnavailable('It stands in line no more: another call with its requestId may have taken over its place', null);

@@ -66,8 +66,8 @@ builder.mutationField('acquireLock', (t) =>
     resolve: (_root, { input }, context) => {
       context.startAnswer();
       const { engine, limits, caller } = context;
-      const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs);
-      const wait = waitMs === null ? null : { waitMs, detectDeadlock: input.detectDeadlock ?? false };
+      const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs) ?? 0;
+      const wait = waitMs === 0 ? null : { waitMs, detectDeadlock: input.detectDeadlock ?? false };
       return engine.acquire<AcquireCommand>(toCommand(input, limits), wait, () => caller.gone());
     },
   }),

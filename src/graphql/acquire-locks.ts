@@ -63,8 +63,8 @@ builder.mutationField('acquireLocks', (t) =>
     resolve: (_root, { input }, context) => {
       context.startAnswer();
       const { engine, limits, caller } = context;
-      const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs);
-      const wait = waitMs === null ? null : { waitMs, detectDeadlock: false };
+      const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs) ?? 0;
+      const wait = waitMs === 0 ? null : { waitMs, detectDeadlock: false };
       return engine.acquire<AcquireAllCommand>(toCommand(input, limits), wait, () => caller.gone());
     },
   }),

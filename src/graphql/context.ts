@@ -78,10 +78,8 @@ export class GraphQLContext implements Services {
 
   #askForLines(): AskedLines {
     const resources = new Set<string>();
-    const lengths = this.now().then((now) => {
-      this.#lines = null;
-      return queueLengths(this.prisma, [...resources], now);
-    });
+    const asked = this.now().finally(() => (this.#lines = null));
+    const lengths = asked.then((now) => queueLengths(this.prisma, [...resources], now));
     return { resources, lengths };
   }
 }

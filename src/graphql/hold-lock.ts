@@ -103,12 +103,11 @@ builder.subscriptionField(HOLDING_FIELD, (t) =>
 );
 
 function toRequest(input: typeof HoldLockInput.$inferInput, limits: Limits): HoldRequest {
-  const waitMs = optionalWaitInput(input.waitMs, limits.maxWaitMs);
   return {
     resource: nameInput('resource', input.resource),
     owner: nameInput('owner', input.owner),
     ttlMs: optionalTtlInput(input.ttlMs, limits.maxTtlMs) ?? limits.defaultTtlMs,
-    waitMs: input.waitMs === 0 ? 0 : waitMs,
+    waitMs: optionalWaitInput(input.waitMs, limits.maxWaitMs),
     fencingToken: optionalRevisionInput('fencingToken', input.fencingToken),
     metadata: input.metadata ?? null,
   };

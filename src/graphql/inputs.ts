@@ -50,16 +50,17 @@ export function optionalTtlInput(value: number | null | undefined, maxTtlMs: num
   return value;
 }
 
-/** How long to stand in line; null: not at all. */
 export function optionalWaitInput(value: number | null | undefined, maxWaitMs: number): number | null {
-  if (value == null || value === 0) return null;
+  if (value == null) return null;
   if (value < 0 || value > maxWaitMs) throw badUserInput('waitMs', `waitMs must be from 0 to ${maxWaitMs} milliseconds`);
   return value;
 }
 
-/** The names, each once and at most so many; for what they are asked of an argument or a field of that name. */
+/** The names: at least one, at most {@link MAX_LOCKS_PER_CALL}, and none twice. */
 export function namesInput(argument: string, values: readonly string[]): readonly string[] {
-  atMostPerCall(argument, values);
+  if (values.length < 1 || values.length > MAX_LOCKS_PER_CALL) {
+    throw badUserInput(argument, `${argument} must name 1 to ${MAX_LOCKS_PER_CALL} locks`);
+  }
   const names = new Set<string>();
   for (const value of values) {
     const name = nameInput(argument, value);
@@ -69,7 +70,7 @@ export function namesInput(argument: string, values: readonly string[]): readonl
   return values;
 }
 
-/** The locks, each once and at most so many; null: all that the owner holds. */
+/** The same of locks; null: all that the owner holds. */
 export function namedLocksInput(
   locks: readonly { readonly resource: string; readonly fencingToken?: bigint | null }[] | null | undefined,
 ): readonly NamedLock[] | null {
@@ -82,11 +83,6 @@ export function namedLocksInput(
     resource,
     fencingToken: optionalRevisionInput('fencingToken', fencingToken),
   }));
-}
-
-function atMostPerCall(argument: string, values: readonly unknown[]): void {
-  if (values.length >= 1 && values.length <= MAX_LOCKS_PER_CALL) return;
-  throw badUserInput(argument, `${argument} must name 1 to ${MAX_LOCKS_PER_CALL} locks`);
 }
 
 /** Which locks a filter names. */

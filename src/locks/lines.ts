@@ -35,6 +35,8 @@ export class Lines {
   readonly #left = new Map<string, Waiter>();
   /** By ticket. */
   readonly #joined: Waiter[] = [];
+  /** The same, by resource: there may be many of both. */
+  readonly #joinedFor = new Map<string, Waiter[]>();
 
   constructor(standing: StandingWaiters | null) {
     this.#standing = standing;
@@ -64,7 +66,7 @@ export class Lines {
   /** Whose turn it is next. @throws NotRead */
   first(resource: string): Waiter | null {
     if (this.isEmpty) return null;
-    let first = this.#joined.find(({ resources }) => resources.includes(resource)) ?? null;
+    let first = this.#joinedFor.get(resource)?.[0] ?? null;
     const line = this.#line(resource);
     const stored = line?.waiters.find((waiter) => !this.#hasLeft(waiter)) ?? null;
     if (stored === null && !line?.isWhole) throw new NotRead({ resources: [resource], owners: [] });
@@ -95,15 +97,17 @@ export class Lines {
   }
 
   join(waiter: Waiter): void {
-    // Mostly the last: only a retry takes over the place of an earlier call.
-    const place = this.#joined.findLastIndex(({ ticket }) => ticket < waiter.ticket) + 1;
-    this.#joined.splice(place, 0, waiter);
+    insert(this.#joined, waiter);
+    for (const resource of waiter.resources) {
+      const line = this.#joinedFor.get(resource) ?? [];
+      insert(line, waiter);
+      this.#joinedFor.set(resource, line);
+    }
   }
 
   leave(waiter: Waiter): void {
-    const place = this.#joined.findIndex(({ id }) => id === waiter.id);
-    if (place < 0) this.#left.set(waiter.id, waiter);
-    else this.#joined.splice(place, 1);
+    if (!remove(this.#joined, waiter)) this.#left.set(waiter.id, waiter);
+    for (const resource of waiter.resources) remove(this.#joinedFor.get(resource) ?? [], waiter);
   }
 
   #hasLeft({ id }: Waiter): boolean {
@@ -112,7 +116,7 @@ export class Lines {
 
   #all(resource: string): readonly Waiter[] {
     const stored = this.#line(resource)?.waiters.filter((waiter) => !this.#hasLeft(waiter)) ?? [];
-    const joined = this.#joined.filter(({ resources }) => resources.includes(resource));
+    const joined = this.#joinedFor.get(resource) ?? [];
     return [...stored, ...joined].sort((one, other) => (one.ticket < other.ticket ? -1 : 1));
   }
 
@@ -120,4 +124,16 @@ export class Lines {
   #line(resource: string): Line | null {
     return this.#standing === null ? NOBODY : (this.#standing.lines.get(resource) ?? null);
   }
+}
+
+function insert(line: Waiter[], waiter: Waiter): void {
+  // Mostly the last: only a retry takes over the place of an earlier call.
+  line.splice(line.findLastIndex(({ ticket }) => ticket < waiter.ticket) + 1, 0, waiter);
+}
+
+/** Returns whether it was there. */
+function remove(line: Waiter[], waiter: Waiter): boolean {
+  const place = line.findIndex(({ id }) => id === waiter.id);
+  if (place >= 0) line.splice(place, 1);
+  return place >= 0;
 }

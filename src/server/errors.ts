@@ -4,7 +4,7 @@ import { ErrorCode, presentError } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 
-/** ReadTurns whatever went wrong into what a caller may see: a documented code, and nothing of the server's insides. */
+/** Turns whatever went wrong into what a caller may see: a documented code, and nothing of the server's insides. */
 export type MaskError = (error: unknown) => GraphQLError;
 
 /** What is neither documented nor the caller's own mistake is logged under an id, which is all the caller is told. */

@@ -1,23 +1,21 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ExecutionArgs } from 'graphql';
-import { CloseCode, handleProtocols, makeServer, type Context, type Server as ProtocolServer } from 'graphql-ws';
+import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { ReadTurns } from '../engine/read-turns.js';
-import type { Caller } from '../graphql/context.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { CallerPresence } from '../engine/caller-presence.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { limitExceeded } from './errors.js';
 import { LIMITS } from './limits.js';
 import { OperationIds } from './operation-ids.js';
 import type { Operations, PreparedOperation } from './operations.js';
-import { OperationPresence } from './operation-presence.js';
 import type { OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
 import { Socket } from './socket.js';
+import { SocketCaller } from './socket-caller.js';
 import { normaliseTarget } from './target.js';
 import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
 
@@ -130,24 +128,7 @@ export class WebSocketTransport {
         close: (code, reason = '') => webSocket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason),
         onMessage: (handle) => {
           const ids = (connection.ids = new OperationIds(handle));
-          webSocket.on('message', (data: Buffer, isBinary) => {
-            // Of text ws has checked that it is UTF-8. Of bytes that are not, names that differ would be read as one.
-            if (isBinary) {
-              webSocket.close(UNSUPPORTED_DATA, 'Messages must be text');
-              return;
-            }
-            if (ids.waiting > LIMITS.operationsPerSocket) {
-              webSocket.close(CloseCode.BadRequest, 'Too many messages of an id that is ending');
-              return;
-            }
-            connection.underWay += 1;
-            ids.take(data.toString()).then(
-              () => {
-                connection.underWay -= 1;
-              },
-              (error: unknown) => this.#fail(webSocket, connection, error),
-            );
-          });
+          webSocket.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary, webSocket, connection, ids));
         },
       },
       connection,
@@ -161,6 +142,25 @@ export class WebSocketTransport {
         logger.error({ err: error }, 'a stream of a closed websocket did not end');
       });
     });
+  }
+
+  #take(data: Buffer, isBinary: boolean, socket: WebSocket, connection: Connection, ids: OperationIds): void {
+    // Of text ws has checked that it is UTF-8. Of bytes that are not, names that differ would be read as one.
+    if (isBinary) {
+      socket.close(UNSUPPORTED_DATA, 'Messages must be text');
+      return;
+    }
+    if (ids.waiting > LIMITS.operationsPerSocket) {
+      socket.close(CloseCode.BadRequest, 'Too many messages of an id that is ending');
+      return;
+    }
+    connection.underWay += 1;
+    ids.take(data.toString()).then(
+      () => {
+        connection.underWay -= 1;
+      },
+      (error: unknown) => this.#fail(socket, connection, error),
+    );
   }
 
   #fail(socket: WebSocket, connection: Connection, error: unknown): void {
@@ -196,31 +196,4 @@ function protocolOptions(operations: Operations): Parameters<typeof makeServer<R
       else return new Delivery(result, id, extra);
     },
   };
-}
-
-/** Who waits for one operation of a socket. */
-class SocketCaller implements Caller {
-  readonly position = null;
-  readonly turns: ReadTurns;
-  readonly #context: Context<Record<string, unknown>, Connection>;
-  readonly #id: string;
-
-  constructor(context: Context<Record<string, unknown>, Connection>, id: string) {
-    this.turns = context.extra.turns;
-    this.#context = context;
-    this.#id = id;
-  }
-
-  /** Aborts when the client completes the operation, or its socket closes: then the protocol returns what stands for it. */
-  gone(): CallerPresence {
-    const operations = this.#context.subscriptions;
-    if (!(this.#id in operations)) return AbortSignal.abort();
-    const presence = new OperationPresence();
-    operations[this.#id] = presence;
-    return presence;
-  }
-
-  hasCompleted(): boolean {
-    return !this.#context.extra.closed;
-  }
 }

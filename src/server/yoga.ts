@@ -102,10 +102,10 @@ async function run(
 
 /** Mutations do, and the subscription that holds a lock. */
 function changesLocks({ type, document }: PreparedOperation): boolean {
-  if (type === OperationTypeNode.MUTATION) return true;
+  if (type !== OperationTypeNode.SUBSCRIPTION) return type === OperationTypeNode.MUTATION;
   let holds = false;
   visit(document, { Field: ({ name }) => void (holds ||= name.value === HOLDING_FIELD) });
-  return type === OperationTypeNode.SUBSCRIPTION && holds;
+  return holds;
 }
 
 function lastEventIdOf({ headers }: IncomingMessage): string | null {

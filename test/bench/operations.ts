@@ -17,7 +17,7 @@ export const waitingBody = (resource: string, owner: string, waitMs: number) =>
 export const acquireAllBody = (resources: readonly string[], owner: string) =>
   payload(ACQUIRE_ALL, { input: { resources, owner, ttlMs: 60_000 } });
 export const releaseAllBody = (resources: readonly string[] | null, owner: string) =>
-  payload(RELEASE_ALL, { input: { owner, locks: resources && resources.map((resource) => ({ resource })) } });
+  payload(RELEASE_ALL, { input: { owner, locks: resources?.map((resource) => ({ resource })) } });
 export const renewAllBody = (owner: string) => payload(RENEW_ALL, { input: { owner, ttlMs: 60_000 } });
 export const releaseBody = (resource: string, owner: string) => payload(RELEASE, { input: { resource, owner } });
 export const renewBody = (resource: string, owner: string) => payload(RENEW, { input: { resource, owner } });

@@ -46,9 +46,9 @@ export async function placesInLine(databaseUrl: string): Promise<number> {
   return Number(row?.['places']);
 }
 
-/** What has happened to a lock so far: types, owners and tokens. */
+/** What has happened to a lock so far: types and owners. */
 export async function historyOf(databaseUrl: string, resource: string): Promise<string[]> {
-  const sql = 'SELECT type, owner, fencing_token FROM lock_events WHERE resource = $1 ORDER BY revision';
+  const sql = 'SELECT type, owner FROM lock_events WHERE resource = $1 ORDER BY revision';
   const rows = await runSql(databaseUrl, sql, [resource]);
   return rows.map((row) => `${String(row['type'])} ${String(row['owner'])}`);
 }
