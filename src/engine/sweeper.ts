@@ -7,7 +7,10 @@ const SWEEP_MS = 100;
 /** Expiries in one group at the most. */
 const SWEEP_LOCKS = 1000;
 
-/** How often it looks for locks that are free although somebody stands in line: who was ahead of them has gone. */
+/**
+ * How often it looks for locks that are free although somebody stands in line: who was ahead of them has gone. Those that are kept
+ * free for a call that waits for others as well are among them, so it looks at the lines by turns.
+ */
 const IDLE_LINES_MS = 1000;
 
 /**
@@ -25,8 +28,11 @@ export function startSweeper(store: LockStore, writer: Writer, observer: EngineO
     await settle(resources);
     return resources.length === SWEEP_LOCKS;
   });
+  let lookedAt: string | null = null;
   const stopLooking = repeat(IDLE_LINES_MS, observer, async () => {
-    await settle(await store.idleLines(SWEEP_LOCKS));
+    const resources = await store.idleLines(lookedAt, SWEEP_LOCKS);
+    lookedAt = resources.length === SWEEP_LOCKS ? (resources.at(-1) ?? null) : null;
+    await settle(resources);
     return false;
   });
   return async () => {

@@ -5,6 +5,7 @@ import type { Lock } from '../locks/lock.js';
 import type { Left, NotInLine, Outcome, OutcomeOf, Queued } from '../locks/outcomes.js';
 import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
 import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
+import { PASSED_OVER_MS } from '../store/retention.js';
 import type { CallerPresence } from './caller-presence.js';
 import { giveUp } from './give-up.js';
 import type { EngineObserver } from './observer.js';
@@ -44,7 +45,8 @@ export interface GrantFeed {
  * - when the log tells of its turn
  * - when its time is up, its caller is gone, or the server closes: then it leaves the line. Where it has had its turn by then, the
  *   log tells so up to the revision at which it was not found in line: it is answered with that, or what it got is given back.
- * - when another call took over its place, or the log does not go on where it stood: then it is not known what became of it
+ * - when another call took over its place, or the log does not go on where it stood, or this instance gave no sign of life for so
+ *   long that its places may be gone: then it is not known what became of it
  *
  * A turn of a call that is not known here any more is undone at once. But what was acquired under a requestId is kept: whoever
  * repeats the request may have been told by now that it has it.
@@ -61,6 +63,8 @@ export class WaitingCalls {
   readonly #givingUp = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #onEmpty: (() => void) | null = null;
+  /** By the store's clock: what its last sign of life promised to those who wait; null: there was nobody. */
+  #aliveUntil: number | null = null;
   #inLine = 0;
   #lastId = 0;
 
@@ -114,7 +118,7 @@ export class WaitingCalls {
     else call.grant(event);
   }
 
-  /** The log does not go on where it was: a turn may have been missed. */
+  /** The log does not go on where it was, or nobody kept their places: a turn may have been missed, or may never come. */
   lost(): void {
     for (const call of this.#calls.values()) call.stop('lost');
   }
@@ -193,7 +197,16 @@ export class WaitingCalls {
   }
 
   async #giveSign(): Promise<boolean> {
-    if (this.#calls.size > 0) await this.#store.keepAlive(this.#instance, (await this.#store.now()) + INSTANCE_LEASE_MS);
+    const before = this.#aliveUntil;
+    if (this.#calls.size === 0) {
+      this.#aliveUntil = null;
+      return false;
+    }
+    const until = (await this.#store.now()) + INSTANCE_LEASE_MS;
+    await this.#store.keepAlive(this.#instance, until);
+    this.#aliveUntil = until;
+    // Then their places may have been removed before the sign came: their turn would never come, and nothing would tell so.
+    if (before !== null && (await this.#store.now()) - before >= PASSED_OVER_MS) this.lost();
     return false;
   }
 }
@@ -216,7 +229,7 @@ function callerGone(): StoreUnavailable {
 }
 
 function failureOf(end: WaitEnd, left: Left | NotInLine | null): StoreUnavailable {
-  if (end === 'lost') return new StoreUnavailable('The log does not go on where it was', null);
+  if (end === 'lost') return new StoreUnavailable('The log does not go on where it was, or its place in line is gone', null);
   if (left?.kind === 'not-in-line') {
     return new StoreUnavailable('It stands in line no more: another call with its requestId may have taken over its place', null);
   }

@@ -18,6 +18,8 @@ function goneWith(response: ServerResponse): AbortSignal {
     controller.abort();
   };
   response.once('close', end);
+  // It is waited for by each of the requests that were sent on it one behind the other.
+  socket.setMaxListeners(0);
   // A response that is behind another one on its connection is not told that this has closed.
   socket.once('close', end);
   return controller.signal;

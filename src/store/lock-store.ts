@@ -70,8 +70,11 @@ export interface LockStore {
   /** The places in these lines (1 is next) of those who wait on the instance, by their ids. */
   positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>>;
 
-  /** The resources that are free although somebody stands in line whose turn it may be; at most `limit`. */
-  idleLines(limit: number): Promise<readonly string[]>;
+  /**
+   * Resources that are free although somebody stands in line whose turn it may be; of those that have the same waiter first in line,
+   * one, since it waits for all of them. By name, those above `after` (null: from the first on); at most `limit`.
+   */
+  idleLines(after: string | null, limit: number): Promise<readonly string[]>;
 
   /** The events above `after` that the selector admits, oldest first, out of the next revisions of the log; at most `limit` of them. */
   readLog(after: bigint, limit: number, selector: LockSelector): Promise<LogPage>;

@@ -1,6 +1,5 @@
 import type { LockEvent, LockEventType } from '../locks/events.js';
 import type { Lock } from '../locks/lock.js';
-import type { Waiter } from '../locks/waiter.js';
 
 /** A row of distributed_locks, as either driver gives it: columns of 64 bits as bigint. */
 export interface LockRow {
@@ -71,60 +70,6 @@ export function toEvent(row: EventRow): LockEvent {
     metadata: row.metadata,
     waiterId: row.waiter_id ?? null,
   };
-}
-
-/** A row of lock_waiters. */
-export interface WaiterRow {
-  resource: string;
-  ticket: bigint;
-  waiter_id: string;
-  instance: string;
-  owner: string;
-  ttl_ms: bigint | number;
-  request_id: string | null;
-  metadata: string | null;
-  resources: string | null;
-  own_tokens: string | null;
-  joined_at: bigint;
-  deadline: bigint;
-}
-
-export const WAITER_COLUMNS =
-  'resource, ticket, waiter_id, instance, owner, ttl_ms, request_id, metadata, resources, own_tokens, joined_at, deadline';
-
-export function toWaiter(row: WaiterRow): Waiter {
-  return {
-    ticket: row.ticket,
-    id: row.waiter_id,
-    instance: row.instance,
-    owner: row.owner,
-    resources: row.resources === null ? [row.resource] : (JSON.parse(row.resources) as string[]),
-    ttlMs: Number(row.ttl_ms),
-    requestId: row.request_id,
-    metadata: row.metadata,
-    ownTokens: row.own_tokens === null ? [] : (JSON.parse(row.own_tokens) as string[]).map(BigInt),
-    joinedAt: Number(row.joined_at),
-    deadline: Number(row.deadline),
-  };
-}
-
-/** One for each resource that it waits for. */
-export function toWaiterRows(waiter: Waiter): WaiterRow[] {
-  const { ticket, instance, owner, requestId, metadata, resources, ownTokens } = waiter;
-  const rest = {
-    ticket,
-    waiter_id: waiter.id,
-    instance,
-    owner,
-    ttl_ms: waiter.ttlMs,
-    request_id: requestId,
-    metadata,
-    resources: resources.length === 1 ? null : JSON.stringify(resources),
-    own_tokens: ownTokens.length === 0 ? null : JSON.stringify(ownTokens.map(String)),
-    joined_at: BigInt(waiter.joinedAt),
-    deadline: BigInt(waiter.deadline),
-  };
-  return resources.map((resource) => ({ resource, ...rest }));
 }
 
 /** The row of lock_tickets. */

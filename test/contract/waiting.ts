@@ -190,7 +190,7 @@ export function describeWaiting(openFixture: OpenFixture): void {
   it('a line is idle where the lock is free and it may be the turn of somebody in it', async () => {
     const { open, time } = await openFixture();
     const store = await open();
-    expect(await store.idleLines(10)).toEqual([]);
+    expect(await store.idleLines(null, 10)).toEqual([]);
     await store.commit(['x', 'y', 'z'].map((resource) => acquire(resource, 'a', { ttlMs: 1000 })));
     await store.commit([
       wait('x', 'b'),
@@ -198,14 +198,35 @@ export function describeWaiting(openFixture: OpenFixture): void {
       wait('y', 'b', { id: 'short', waitMs: 1000 }),
       wait('z', 'b', { id: 'z' }),
     ]);
-    expect(await store.idleLines(10)).toEqual([]);
+    expect(await store.idleLines(null, 10)).toEqual([]);
     time.advance(1000);
-    expect(await store.idleLines(10)).toEqual(['x', 'z']);
-    expect(await store.idleLines(1)).toEqual(['x']);
+    expect(await store.idleLines(null, 10)).toEqual(['x', 'z']);
+    expect(await store.idleLines(null, 1)).toEqual(['x']);
+    expect(await store.idleLines('x', 10)).toEqual(['z']);
+    expect(await store.idleLines('z', 10)).toEqual([]);
     await store.commit([{ kind: 'expire', resource: 'x' }]);
-    expect(await store.idleLines(10)).toEqual(['z']);
+    expect(await store.idleLines(null, 10)).toEqual(['z']);
     time.advance(INSTANCE_LEASE_MS);
-    expect(await store.idleLines(10)).toEqual([]);
+    expect(await store.idleLines(null, 10)).toEqual([]);
+  });
+
+  it('of the lines that are idle for the same call, one is told', async () => {
+    const { open, time } = await openFixture();
+    const store = await open();
+    await store.commit([
+      acquire('x', 'a', { ttlMs: 1000 }),
+      acquire('y', 'a', { ttlMs: 1000 }),
+      acquire('z', 'a', { ttlMs: 2000 }),
+    ]);
+    await store.commit([waitForAll(['z', 'y', 'x', 'w'], 'b'), wait('w', 'c'), wait('x', 'd')]);
+    expect(await store.idleLines(null, 10)).toEqual(['w']);
+    time.advance(1000);
+    expect(await store.idleLines(null, 10)).toEqual(['w']);
+    expect(await store.idleLines('w', 10)).toEqual([]);
+    time.advance(1000);
+    const { events } = await store.commit([{ kind: 'expire', resource: 'w' }]);
+    expect(events.filter(({ type }) => type === 'ACQUIRED').map(({ resource }) => resource)).toEqual(['z', 'y', 'x', 'w']);
+    expect(await store.idleLines(null, 10)).toEqual([]);
   });
 
   it('the places in a line are counted without those who were passed over', async () => {

@@ -5,6 +5,8 @@ import { acquire, renew } from '../support/commands.js';
 import { createDatabase } from '../support/database.js';
 import { brief, RETENTION, startEngine, take, watchRequest } from '../support/engine.js';
 import { RecordingObserver } from '../support/observer.js';
+import { runSql } from '../support/sql.js';
+import { inLine, wait, waitForAll } from '../support/waiting.js';
 
 it('a passed expiry becomes one EXPIRED event at its own moment, on a server that does nothing else', async () => {
   const { engine, time } = await startEngine();
@@ -80,4 +82,19 @@ it('a lock on an idle server usually has its event within 250 ms of its expiry',
   await engine.close();
   expect(delays).toHaveLength(5);
   expect(delays.sort((a, b) => a - b)[2]).toBeLessThan(250);
+});
+
+it('an idle line is found behind many that are kept for calls that wait for others as well', async () => {
+  const { engine, databaseUrl } = await startEngine();
+  await engine.submit(acquire('held', 'a'));
+  await engine.submit(acquire('z', 'a'));
+  const all = Array.from({ length: 1001 }, (_, n) => waitForAll(engine, [`kept${n}`, 'held'], `b${n}`));
+  await inLine(databaseUrl, 2002);
+  const waiting = wait(engine, 'z', 'c');
+  await inLine(databaseUrl, 2003);
+  await runSql(databaseUrl, "DELETE FROM distributed_locks WHERE resource = 'z'");
+  expect(await waiting).toMatchObject({ kind: 'acquired' });
+  const told = Promise.allSettled(all);
+  await engine.stopWaiting();
+  for (const { status } of await told) expect(status).toBe('rejected');
 });

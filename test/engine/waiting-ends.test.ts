@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { INSTANCE_LEASE_MS } from '../../src/store/instance-lease.js';
+import { PASSED_OVER_MS } from '../../src/store/retention.js';
 import { acquire, release } from '../support/commands.js';
 import { failLeaving } from '../support/database-faults.js';
 import { startEngine, type EngineFixture } from '../support/engine.js';
@@ -172,6 +174,24 @@ it('a call that waits as the database becomes another history does not know what
   await lost;
   await inLine(databaseUrl, 0);
 });
+
+it('calls of an instance that was away until their places were removed are told so: their turn would never come', async () => {
+  const { engine, databaseUrl, time } = await startHeld();
+  const waiting = wait(engine, 'r', 'b', { waitMs: null });
+  await inLine(databaseUrl, 1);
+  time.advance(1);
+  await expect.poll(() => aliveUntil(databaseUrl), { timeout: 10_000 }).toBe(time.wall + INSTANCE_LEASE_MS);
+  const told = expect(waiting).rejects.toMatchObject(UNKNOWN);
+  time.advance(INSTANCE_LEASE_MS + PASSED_OVER_MS);
+  await told;
+  await inLine(databaseUrl, 0);
+});
+
+/** Until when those who wait on the one instance that there is can have their turn. */
+async function aliveUntil(databaseUrl: string): Promise<number> {
+  const [row] = await runSql(databaseUrl, 'SELECT alive_until FROM lock_instances');
+  return Number(row?.['alive_until']);
+}
 
 /** JSON has no bigint. */
 function plain(row: object | undefined): Record<string, unknown> {

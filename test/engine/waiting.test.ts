@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { acquire, release } from '../support/commands.js';
+import { acquire, acquireAll, release } from '../support/commands.js';
 import { startEngine } from '../support/engine.js';
+import { runSql } from '../support/sql.js';
 import { historyOf, inLine, wait, waitForAll } from '../support/waiting.js';
 
 it('a call that waits gets the lock when it is released, for its whole TTL from then on', async () => {
@@ -188,3 +189,29 @@ it('200 callers that wait for one lock each get it once, with rising tokens', as
   expect(tokens).toHaveLength(200);
   expect(tokens).toEqual(tokens.toSorted((a, b) => Number(a - b)));
 });
+
+it(
+  'calls for a thousand locks with long names can wait together, and have their turns one after the other',
+  { timeout: 60_000 },
+  async () => {
+    const { engine, databaseUrl } = await startEngine();
+    const names = Array.from({ length: 1000 }, (_, n) => `${n}-`.padEnd(200, 'é'));
+    const owners = ['b', 'c', 'd'];
+    await engine.submit(acquireAll(names, 'a'));
+    const metadata = JSON.stringify('m'.repeat(4000));
+    const calls = owners.map((owner) => waitForAll(engine, names, owner, { metadata }));
+    await inLine(databaseUrl, 3000);
+    const [row] = await runSql(
+      databaseUrl,
+      'SELECT sum(length(resources) + coalesce(length(metadata), 0)) AS letters FROM lock_waiters',
+    );
+    expect(Number(row?.['letters'])).toBeLessThan(3_000_000);
+    for (const [n, call] of calls.entries()) {
+      await engine.releaseAll({ owner: owners[n - 1] ?? 'a', locks: null, upTo: null });
+      const outcome = await call;
+      if (outcome.kind !== 'acquired-all') throw new Error(outcome.kind);
+      expect(outcome.locks.map(({ resource }) => resource)).toEqual(names);
+      expect(new Set(outcome.locks.map((lock) => `${lock.owner} ${lock.metadata}`))).toEqual(new Set([`${owners[n]} ${metadata}`]));
+    }
+  },
+);

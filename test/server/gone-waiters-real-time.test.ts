@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
 import { ACQUIRE } from '../support/http-client.js';
 import { rounds } from '../support/rounds.js';
@@ -50,6 +50,21 @@ describe('a caller that stands in line', () => {
     expect(await next).toBe('LockAcquired C');
     expect(performance.now() - releasedAt).toBeLessThan(1_000);
     expect(await historyOf(databaseUrl, 'r')).toEqual(['ACQUIRED A', 'RELEASED A', 'ACQUIRED C']);
+  });
+
+  test('is one of many on one HTTP connection, which is no reason for a warning', async () => {
+    const { url, databaseUrl } = await startTestApp();
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
+    await acquireR(url, 'A');
+    const socket = await connectRaw(url);
+    socket.write(REQUEST.repeat(20));
+    await inLine(databaseUrl, 20);
+    socket.destroy();
+    await inLine(databaseUrl, 0);
+    expect(warnings).toEqual([]);
   });
 
   test('behind another request on one HTTP connection leaves the line, too, when that is cut', async () => {

@@ -50,6 +50,21 @@ describe('a restore', () => {
     expect(readFileSync(backup).equals(before)).toBe(true);
   });
 
+  test('brings back nobody who stood in line: whoever waited is gone', async () => {
+    const path = await migratedDatabase();
+    const backup = join(dirname(path), 'backup.db');
+    const server = use(path);
+    server.exec(`INSERT INTO lock_waiters VALUES ('job:1', 1, 'i.1', 'i', 'b', 9, NULL, NULL, NULL, NULL, 1, 9);
+                 INSERT INTO lock_instances VALUES ('i', 9); UPDATE lock_tickets SET last = 1, waiting = 1`);
+    backUp(path, backup);
+    server.close();
+    await restore(backup, path, NOW);
+    const restored = use(path);
+    expect(restored.prepare('SELECT * FROM lock_waiters').all()).toEqual([]);
+    expect(restored.prepare('SELECT * FROM lock_instances').all()).toEqual([]);
+    expect(restored.prepare('SELECT last, waiting FROM lock_tickets').get()).toEqual({ last: 1, waiting: 0 });
+  });
+
   test('keeps the replaced database, with what its write-ahead log held', async () => {
     const { path, backup } = await databaseAndBackup();
     const crashed = join(dirname(path), 'crashed.db');

@@ -24,9 +24,9 @@ export function waitForAll(
   engine: Engine,
   resources: readonly string[],
   owner: string,
-  { waitMs = LONG_MS, requestId = null }: Pick<WaitOptions, 'waitMs' | 'requestId'> = {},
+  { waitMs = LONG_MS, requestId = null, metadata = null }: Pick<WaitOptions, 'waitMs' | 'requestId' | 'metadata'> = {},
 ): Promise<AcquireAllOutcome> {
-  const command = acquireAll(resources, owner, { requestId });
+  const command = acquireAll(resources, owner, { requestId, metadata });
   const caller = new AbortController().signal;
   return engine.acquire<AcquireAllCommand>(command, { waitMs, detectDeadlock: false }, () => caller);
 }

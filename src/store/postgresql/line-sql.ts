@@ -1,7 +1,8 @@
 import type { GroupDecision } from '../../locks/group.js';
 import { INSTANCE_LEASE_MS } from '../instance-lease.js';
-import { toWaiterRows, type TicketRow, type WaiterRow } from '../rows.js';
+import type { TicketRow } from '../rows.js';
 import type { WaiterLookups } from '../waiter-lookups.js';
+import { toWaiterRows, type WaiterRow } from '../waiter-rows.js';
 import { bigintArray, column, integerArray, textArray, textLiteral } from './literals.js';
 
 /** Whom to read of those who stand in line. */
@@ -15,9 +16,12 @@ export interface WaitersSought {
   readonly lookups: WaiterLookups;
 }
 
-/** The first row has no waiter: it is there to tell of lock_tickets. Where nobody waits at all, it is the only one. */
+/**
+ * The first row has no waiter: it is there to tell of lock_tickets. Where nobody waits at all, it is the only one. A row that tells of
+ * all that a waiter of others waits for is 'whole'.
+ */
 export type WaitersRow = TicketRow &
-  ({ readonly sought: null } | (WaiterRow & FoundInLine) | (WaiterRow & { readonly sought: 'named' }));
+  ({ readonly sought: null } | (WaiterRow & FoundInLine) | (WaiterRow & { readonly sought: 'named' | 'whole' }));
 
 interface FoundInLine {
   readonly sought: 'line' | 'owner';

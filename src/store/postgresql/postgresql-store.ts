@@ -110,9 +110,9 @@ export class PostgresqlStore implements LockStore {
     }
   }
 
-  async idleLines(limit: number): Promise<readonly string[]> {
+  async idleLines(after: string | null, limit: number): Promise<readonly string[]> {
     this.#refuseIfClosed();
-    return this.#reader.idleLines(limit);
+    return this.#reader.idleLines(after, limit);
   }
 
   async positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>> {

@@ -92,7 +92,7 @@ export class Reader {
   }
 
   /** Each line once, however long it is. Where nobody waits at all, nothing is looked at. */
-  async idleLines(limit: number): Promise<string[]> {
+  async idleLines(after: string | null, limit: number): Promise<string[]> {
     const rows = await this.#query<{ resource: string }>(
       `/* idle lines */
        WITH RECURSIVE line(resource) AS (
@@ -100,12 +100,12 @@ export class Reader {
          UNION ALL
          SELECT (SELECT min(resource) FROM lock_waiters WHERE lock_waiters.resource > line.resource) FROM line WHERE resource IS NOT NULL),
        moment AS MATERIALIZED (SELECT ${this.#now()} AS now)
-       SELECT resource FROM line, moment
-        WHERE resource IS NOT NULL
-          AND NOT EXISTS (SELECT FROM distributed_locks AS held WHERE held.resource = line.resource AND held.expires_at > now)
-          AND EXISTS (SELECT FROM lock_waiters WHERE lock_waiters.resource = line.resource AND NOT ${isPassedOver('now')})
-        LIMIT $1`,
-      [limit],
+       SELECT min(line.resource) AS resource FROM line CROSS JOIN moment CROSS JOIN LATERAL (
+         SELECT ticket FROM lock_waiters WHERE lock_waiters.resource = line.resource AND NOT ${isPassedOver('now')}
+          ORDER BY ticket LIMIT 1) AS first
+        WHERE NOT EXISTS (SELECT FROM distributed_locks AS held WHERE held.resource = line.resource AND held.expires_at > now)
+        GROUP BY first.ticket HAVING min(line.resource) > $2 ORDER BY 1 LIMIT $1`,
+      [limit, after ?? ''],
     );
     return rows.map(({ resource }) => resource);
   }

@@ -4,12 +4,16 @@ import { tryToDecide } from '../../locks/decide-group.js';
 import type { GroupDecision, GroupState } from '../../locks/group.js';
 import type { Unread } from '../../locks/lines.js';
 import type { Lock } from '../../locks/lock.js';
-import { toLock, toWaiter, type LockRow } from '../rows.js';
+import { toLock, type LockRow } from '../rows.js';
 import { FIRST_IN_LINE, WHOLE_LINE, type Standing } from '../standing.js';
 import { waiterLookups } from '../waiter-lookups.js';
+import { WaitersOfRows } from '../waiter-rows.js';
 import { read } from './connections.js';
 import { readLocksOf } from './group-sql.js';
 import { readWaiters, type WaitersRow, type WaitersSought } from './line-sql.js';
+
+type FoundRow = Extract<WaitersRow, { readonly sought: 'line' | 'owner' }>;
+type NamedRow = Extract<WaitersRow, { readonly sought: 'named' | 'whole' }>;
 
 const NOTHING = { places: [], calls: [] };
 
@@ -60,17 +64,26 @@ async function readMore(client: pg.PoolClient, { rows, standing, now }: ReadStat
 }
 
 function add(standing: Standing, rows: readonly WaitersRow[], { lines, limit, owners }: WaitersSought, now: number): void {
-  const found = rows.flatMap((row) => (row.sought === null ? [] : [row]));
-  const live = found.filter((row) => row.sought !== 'named' && row.deadline > now && row.alive_until > now);
+  const found = { line: new Map<string, FoundRow[]>(), owner: new Map<string, FoundRow[]>(), named: [] as NamedRow[] };
+  const whole = new Map<string, NamedRow>();
+  for (const row of rows) {
+    if (row.sought === 'line') append(found.line, row.resource, row);
+    else if (row.sought === 'owner') append(found.owner, row.owner, row);
+    else if (row.sought === 'named') found.named.push(row);
+    else if (row.sought === 'whole') whole.set(row.waiter_id, row);
+  }
+  const waiters = new WaitersOfRows(({ waiter_id: id }) => whole.get(id));
+  const isLive = (row: FoundRow) => row.deadline > now && row.alive_until > now;
   for (const resource of lines) {
-    const isInLine = (row: (typeof found)[number]) => row.sought === 'line' && row.resource === resource;
-    standing.lines.set(resource, {
-      waiters: live.filter(isInLine).map(toWaiter),
-      isWhole: found.filter(isInLine).length < limit,
-    });
+    const inLine = found.line.get(resource) ?? [];
+    standing.lines.set(resource, { waiters: waiters.of(inLine.filter(isLive)), isWhole: inLine.length < limit });
   }
-  for (const owner of owners) {
-    standing.byOwner.set(owner, live.filter((row) => row.sought === 'owner' && row.owner === owner).map(toWaiter));
-  }
-  standing.named.push(...found.filter(({ sought }) => sought === 'named').map(toWaiter));
+  for (const owner of owners) standing.byOwner.set(owner, waiters.of((found.owner.get(owner) ?? []).filter(isLive)));
+  standing.named.push(...waiters.of(found.named));
+}
+
+function append(rows: Map<string, FoundRow[]>, key: string, row: FoundRow): void {
+  const list = rows.get(key);
+  if (list === undefined) rows.set(key, [row]);
+  else list.push(row);
 }

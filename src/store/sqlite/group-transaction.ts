@@ -8,7 +8,7 @@ import type { CommittedGroup } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import { FIRST_IN_LINE, WHOLE_LINE, type Standing } from '../standing.js';
 import { waiterLookups } from '../waiter-lookups.js';
-import type { LineStatements } from './line-statements.js';
+import type { LineReads } from './line-statements.js';
 import type { SharedClock } from './shared-clock.js';
 import type { WriteConnection } from './write-connection.js';
 import type { WriteStatements } from './write-statements.js';
@@ -53,7 +53,7 @@ function decideAndWrite(
   const decision =
     tickets.waiting === 0n
       ? decideGroup({ ...state, standing: null }, commands)
-      : decideInLine(statements, { ...state, standing: readStanding(statements.lines, resources, commands, now) }, commands);
+      : decideInLine(statements, state, resources, commands);
 
   for (const [resource, lock] of decision.changedRows) statements.replaceLock(resource, rows.get(resource) ?? null, lock);
   for (const event of decision.events) statements.appendEvent(event);
@@ -69,28 +69,30 @@ interface StateInLine extends GroupState {
 }
 
 /** Reads, while it decides, whatever else turns out to matter. */
-function decideInLine(statements: WriteStatements, state: StateInLine, commands: readonly Command[]): GroupDecision {
+function decideInLine(
+  statements: WriteStatements,
+  given: Omit<StateInLine, 'standing'>,
+  resources: readonly string[],
+  commands: readonly Command[],
+): GroupDecision {
+  const lines = statements.lines.reads();
+  const state: StateInLine = { ...given, standing: readStanding(lines, resources, commands, given.now) };
   const { rows, standing, now } = state;
   for (;;) {
     const decision = tryToDecide(state, commands);
     if ('outcomes' in decision) return decision;
     for (const [resource, lock] of readRows(statements, decision.resources)) rows.set(resource, lock);
-    for (const resource of decision.resources) standing.lines.set(resource, statements.lines.line(resource, now, WHOLE_LINE));
-    for (const owner of decision.owners) standing.byOwner.set(owner, statements.lines.ofOwner(owner, now));
+    for (const resource of decision.resources) standing.lines.set(resource, lines.line(resource, now, WHOLE_LINE));
+    for (const owner of decision.owners) standing.byOwner.set(owner, lines.ofOwner(owner, now));
   }
 }
 
-function readStanding(
-  statements: LineStatements,
-  resources: readonly string[],
-  commands: readonly Command[],
-  now: number,
-): Standing {
+function readStanding(lines: LineReads, resources: readonly string[], commands: readonly Command[], now: number): Standing {
   const { places, calls } = waiterLookups(commands);
   return {
-    lines: new Map(resources.map((resource) => [resource, statements.line(resource, now, FIRST_IN_LINE)])),
+    lines: new Map(resources.map((resource) => [resource, lines.line(resource, now, FIRST_IN_LINE)])),
     byOwner: new Map(),
-    named: [...places.flatMap((place) => statements.at(place)), ...calls.flatMap((call) => statements.repeatedBy(call))],
+    named: [...places.flatMap((place) => lines.at(place)), ...calls.flatMap((call) => lines.repeatedBy(call))],
   };
 }
 

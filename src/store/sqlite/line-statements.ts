@@ -1,11 +1,22 @@
 import type Database from 'better-sqlite3';
 import type { Line, Waiter } from '../../locks/waiter.js';
 import { INSTANCE_LEASE_MS } from '../instance-lease.js';
-import { toWaiter, toWaiterRows, WAITER_COLUMNS, type TicketRow, type WaiterRow } from '../rows.js';
+import type { TicketRow } from '../rows.js';
 import type { NamedPlace, RepeatedCall } from '../waiter-lookups.js';
+import { toWaiterRows, WAITER_COLUMNS, WaitersOfRows, type WaiterRow } from '../waiter-rows.js';
 
 /** Of those whose turn it may be. */
 const IS_LIVE = 'deadline > @now AND instance IN (SELECT id FROM lock_instances WHERE alive_until > @now)';
+
+/** Who stands in line, as a group that is decided sees them. */
+export interface LineReads {
+  /** At most so many of those whose turn it may be, by ticket. */
+  line(resource: string, now: number, limit: number): Line;
+  /** Everywhere that the owner stands in line. */
+  ofOwner(owner: string, now: number): Waiter[];
+  at(place: NamedPlace): Waiter[];
+  repeatedBy(call: RepeatedCall): Waiter[];
+}
 
 /** What the writing connection says about those who stand in line, prepared once. */
 export class LineStatements {
@@ -66,24 +77,20 @@ export class LineStatements {
     return row;
   }
 
-  /** At most so many of those whose turn it may be, by ticket. */
-  line(resource: string, now: number, limit: number): Line {
-    const waiters = this.#line.all({ resource, now, limit }).map(toWaiter);
-    return { waiters, isWhole: waiters.length < limit };
-  }
-
-  /** Everywhere that the owner stands in line. */
-  ofOwner(owner: string, now: number): Waiter[] {
-    return this.#ofOwner.all({ owner, now }).map(toWaiter);
-  }
-
-  at(place: NamedPlace): Waiter[] {
-    return this.#place.all(place).map(toWaiter);
-  }
-
-  repeatedBy(call: RepeatedCall): Waiter[] {
-    const rows = call.requestId === null ? this.#sameCall.all(call) : this.#sameRequest.all(call);
-    return rows.map(toWaiter);
+  /** What it reads for one group. */
+  reads(): LineReads {
+    const waiters = new WaitersOfRows(({ ticket, waiter_id: waiterId }, resource) =>
+      this.#place.get({ resource, ticket, waiterId }),
+    );
+    return {
+      line: (resource, now, limit) => {
+        const rows = this.#line.all({ resource, now, limit });
+        return { waiters: waiters.of(rows), isWhole: rows.length < limit };
+      },
+      ofOwner: (owner, now) => waiters.of(this.#ofOwner.all({ owner, now })),
+      at: (place) => waiters.of(this.#place.all(place)),
+      repeatedBy: (call) => waiters.of(call.requestId === null ? this.#sameCall.all(call) : this.#sameRequest.all(call)),
+    };
   }
 
   /** Stores who stands in line after a group, and who does no more. */

@@ -29,7 +29,7 @@ export class ReadConnection {
   readonly #clock: Database.Statement<[], ClockRow>;
   readonly #due: Database.Statement<[number, number], string>;
   readonly #waiting: Database.Statement<[], bigint>;
-  readonly #idle: Database.Statement<[{ now: number; limit: number }], string>;
+  readonly #idle: Database.Statement<[{ now: number; after: string; limit: number }], string>;
   readonly #held: Database.Statement<[number], bigint>;
   /** One for each kind of selector: the text differs, not the names in it. */
   readonly #prepared = new Map<string, Database.Statement<[Parameters]>>();
@@ -44,11 +44,12 @@ export class ReadConnection {
       .pluck();
     this.#waiting = db.prepare<[], bigint>('SELECT waiting FROM lock_tickets WHERE id = 1').pluck();
     this.#idle = db
-      .prepare<[{ now: number; limit: number }], string>(
-        `SELECT DISTINCT resource FROM lock_waiters
-         WHERE deadline > @now AND instance IN (SELECT id FROM lock_instances WHERE alive_until > @now)
-           AND NOT EXISTS (SELECT 1 FROM distributed_locks AS held
-                           WHERE held.resource = lock_waiters.resource AND held.expires_at > @now) LIMIT @limit`,
+      .prepare<[{ now: number; after: string; limit: number }], string>(
+        `SELECT min(resource) FROM (
+           SELECT resource, min(ticket) AS ticket FROM lock_waiters
+            WHERE deadline > @now AND instance IN (SELECT id FROM lock_instances WHERE alive_until > @now) GROUP BY resource) AS first
+         WHERE NOT EXISTS (SELECT 1 FROM distributed_locks AS held WHERE held.resource = first.resource AND held.expires_at > @now)
+         GROUP BY ticket HAVING min(resource) > @after ORDER BY 1 LIMIT @limit`,
       )
       .pluck();
     this.#held = db
@@ -101,8 +102,8 @@ export class ReadConnection {
     return reading(() => this.#due.all(now, limit));
   }
 
-  idleLines(now: number, limit: number): string[] {
-    return reading(() => (this.#waiting.get() === 0n ? [] : this.#idle.all({ now, limit })));
+  idleLines(now: number, after: string | null, limit: number): string[] {
+    return reading(() => (this.#waiting.get() === 0n ? [] : this.#idle.all({ now, after: after ?? '', limit })));
   }
 
   positions(now: number, instance: string, resources: readonly string[]): Map<string, number> {

@@ -12,6 +12,9 @@ const SQLITE_HEADER = 'SQLite format 3\0';
 /** What SQLite keeps beside a database that is open, or was not closed. */
 const SIDE_FILES = ['-wal', '-shm'];
 
+/** Nobody waits any more on servers that are stopped: whoever had a turn would keep others out until it expires. */
+const FORGET_WAITERS = 'DELETE FROM lock_waiters; DELETE FROM lock_instances; UPDATE lock_tickets SET waiting = 0;';
+
 export interface Restored extends NewHistory {
   /** The files of the replaced database under their new names. */
   readonly keptAside: readonly string[];
@@ -135,6 +138,7 @@ function beginNewHistory(prepared: string, replaced: Clock | null): NewHistory {
   try {
     const restored = readClock(database);
     const revision = larger(restored?.revision, replaced?.revision) + REVISION_JUMP;
+    database.exec(FORGET_WAITERS);
     return database
       .prepare(
         `UPDATE lock_clock SET log_id = lower(hex(randomblob(16))), revision = :revision, oldest_revision = :revision, at = :at

@@ -90,8 +90,8 @@ export class SqliteStore implements LockStore {
     return this.#reader.dueExpiries(this.#now(), limit);
   }
 
-  async idleLines(limit: number): Promise<readonly string[]> {
-    return this.#reader.idleLines(this.#now(), limit);
+  async idleLines(after: string | null, limit: number): Promise<readonly string[]> {
+    return this.#reader.idleLines(this.#now(), after, limit);
   }
 
   async positions(instance: string, resources: readonly string[]): Promise<ReadonlyMap<string, number>> {

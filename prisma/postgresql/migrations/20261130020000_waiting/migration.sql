@@ -167,7 +167,8 @@ END $$;
 --
 -- moment: of the lines and places, only those are told whose turn it may be then.
 -- line_resources: the first line_limit of each of these lines, as 'line'. owners: wherever they stand in line, as 'owner'.
--- place_*: these places, as 'named'. call_*: the waiters of that owner and request (null: that waiter), as 'named'.
+-- place_*: these places, as 'named'. call_*: the waiters of that owner and request (null: that waiter), as 'named'. Of all that wait for
+-- several resources also the row that tells of them, as 'whole'.
 CREATE OR REPLACE FUNCTION holdfast_waiters(
   moment bigint, line_limit integer, line_resources text[], owners text[],
   place_resources text[], place_tickets bigint[], place_waiter_ids text[],
@@ -188,9 +189,7 @@ BEGIN
           set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
           set_config('enable_mergejoin', 'off', true);
   RETURN QUERY
-    SELECT holdfast_waiters.last, holdfast_waiters.waiting, found.sought, found.alive_until, w.resource, w.ticket, w.waiter_id,
-           w.instance, w.owner, w.ttl_ms, w.request_id, w.metadata, w.resources, w.own_tokens, w.joined_at, w.deadline
-      FROM (
+    WITH found AS MATERIALIZED (
         SELECT 'line' AS sought, first.* FROM unnest(line_resources) AS line(resource) CROSS JOIN LATERAL (
           SELECT live.alive_until, l.resource, l.ticket
             FROM lock_waiters AS l JOIN holdfast_live_instances(moment) AS live ON live.id = l.instance
@@ -211,7 +210,17 @@ BEGIN
           FROM unnest(call_owners, call_request_ids, call_waiter_ids) AS call(owner, request_id, waiter_id)
           JOIN lock_waiters AS l ON l.owner = call.owner AND l.request_id IS NULL AND l.waiter_id = call.waiter_id
          WHERE call.request_id IS NULL
-      ) AS found JOIN lock_waiters AS w ON w.resource = found.resource AND w.ticket = found.ticket
+    ),
+    place AS MATERIALIZED (
+      SELECT found.sought, found.alive_until, w.*
+        FROM found JOIN lock_waiters AS w ON w.resource = found.resource AND w.ticket = found.ticket),
+    whole AS (
+      SELECT 'whole', NULL::bigint, w.*
+        FROM (SELECT DISTINCT substr(p.resources, 2) AS resource, p.ticket FROM place AS p WHERE p.resources LIKE '=%') AS listed
+        JOIN lock_waiters AS w ON w.resource = listed.resource AND w.ticket = listed.ticket)
+    SELECT holdfast_waiters.last, holdfast_waiters.waiting, w.sought, w.alive_until, w.resource, w.ticket, w.waiter_id,
+           w.instance, w.owner, w.ttl_ms, w.request_id, w.metadata, w.resources, w.own_tokens, w.joined_at, w.deadline
+      FROM (SELECT * FROM place UNION ALL SELECT * FROM whole) AS w
      ORDER BY w.ticket;
 END $$;
 
