@@ -151,6 +151,7 @@ export class WaitingCalls {
     try {
       const left = end === 'granted' ? null : await this.#leave(call);
       // Its turn may have come while it was about to leave.
+      if (call.isGranted && (await this.#isLate(call))) throw new StoreUnavailable('Its turn came, and has passed', null);
       if (call.isGranted && call.hasCaller && end !== 'lost') {
         this.#observer.handedOver(Math.max(0, Date.now() - (call.grants[0]?.writtenAt ?? 0)));
         return call.outcome();
@@ -163,6 +164,16 @@ export class WaitingCalls {
     } finally {
       this.#forget(call);
     }
+  }
+
+  /** Whether what it got has expired before it can be told: this instance was frozen, or cut off from the database. */
+  async #isLate(call: WaitingCall): Promise<boolean> {
+    const [grant] = call.grants;
+    if (grant === undefined) return false;
+    const { acquiredAt, expiresAt } = grant;
+    // This machine's clock only tells whether to ask.
+    const mayBeLate = Date.now() - acquiredAt > (expiresAt - acquiredAt) / 2;
+    return mayBeLate && (await this.#store.now()) >= expiresAt;
   }
 
   async #leave(call: WaitingCall): Promise<Left | NotInLine> {

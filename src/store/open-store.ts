@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { providerOf, sqlitePath } from './database-url.js';
 import type { LockStore } from './lock-store.js';
 import { applyMigrations } from './migrations.js';
+import { forgetDeadInstances } from './sqlite/dead-instances.js';
 import { SqliteStore } from './sqlite/sqlite-store.js';
 import { timeSourceOf, type TimeCells } from './sqlite/time-cells.js';
 
@@ -30,6 +31,7 @@ async function openSqliteStore({ databaseUrl, retryWindowMs, time }: StoreOption
   const file = sqlitePath(databaseUrl);
   for (;;) {
     await applyMigrations(databaseUrl);
+    forgetDeadInstances(file);
     const opened = statSync(file).ino;
     const store = await SqliteStore.open(file, { retryWindowMs, time: time ?? null });
     // A restore may have put another file in its place, just before there was a connection that keeps it from doing so.

@@ -6,14 +6,12 @@ import { applyMigrations } from '../migrations.js';
 import { REVISION_JUMP, type NewHistory } from '../new-history.js';
 import { UnusableDatabase } from '../unusable-database.js';
 import { copyDatabase, flush, openHoldfast } from './backup.js';
+import { FORGET_WAITERS } from './dead-instances.js';
 
 const SQLITE_HEADER = 'SQLite format 3\0';
 
 /** What SQLite keeps beside a database that is open, or was not closed. */
 const SIDE_FILES = ['-wal', '-shm'];
-
-/** Nobody waits any more on servers that are stopped: whoever had a turn would keep others out until it expires. */
-const FORGET_WAITERS = 'DELETE FROM lock_waiters; DELETE FROM lock_instances; UPDATE lock_tickets SET waiting = 0;';
 
 export interface Restored extends NewHistory {
   /** The files of the replaced database under their new names. */
@@ -138,6 +136,7 @@ function beginNewHistory(prepared: string, replaced: Clock | null): NewHistory {
   try {
     const restored = readClock(database);
     const revision = larger(restored?.revision, replaced?.revision) + REVISION_JUMP;
+    // Nobody waits any more on servers that are stopped.
     database.exec(FORGET_WAITERS);
     return database
       .prepare(
