@@ -27,12 +27,6 @@ export function commitGroup(
 ): CommittedGroup {
   const startedAt = performance.now();
   const decide = (statements: WriteStatements) => decideAndWrite(statements, clock, retryWindowMs, commands);
-  if (commands.length > 0 && commands.every(mayOnlyWait)) {
-    // Who stands in line waits on this machine: if that goes down, nobody waits any more.
-    const isQuick = ({ events, isFresh }: Attempt) => events.length === 0 && isFresh;
-    const result = connection.quickTransaction(decide, isQuick);
-    if (isQuick(result)) return committed(result, startedAt);
-  }
   for (let attempt = 1; ; attempt++) {
     const accepts = ({ isFresh }: Attempt) => isFresh || attempt === MAX_DECISIONS;
     const result = connection.transaction(decide, accepts);
@@ -42,11 +36,6 @@ export function commitGroup(
 
 function committed({ outcomes, events, logId }: Attempt, startedAt: number): CommittedGroup {
   return { outcomes, events, logId, commitMs: performance.now() - startedAt };
-}
-
-/** Whether it may change nothing but who stands in line. */
-function mayOnlyWait(command: Command): boolean {
-  return command.kind === 'leave' || ('wait' in command && command.wait !== null);
 }
 
 function decideAndWrite(

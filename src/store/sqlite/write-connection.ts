@@ -61,21 +61,6 @@ export class WriteConnection {
     }
   }
 
-  /**
-   * The same without waiting for the disk. What is stored outlives this process, but not the machine, so it must be of no use to
-   * anybody without it.
-   */
-  quickTransaction<T>(work: (statements: WriteStatements) => T, keeps: (result: T) => boolean): T {
-    // It can't be changed within a transaction.
-    this.open().db.pragma('synchronous = NORMAL');
-    try {
-      return this.transaction(work, keeps);
-    } finally {
-      // A connection that was replaced meanwhile begins with it.
-      this.#connection?.db.pragma('synchronous = FULL');
-    }
-  }
-
   /** To be called now and then: the database grows. */
   fitWal(): void {
     fitWal(this.open());
