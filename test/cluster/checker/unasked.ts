@@ -10,8 +10,8 @@ export class UnaskedChanges {
   readonly #holds = new Map<string | bigint, HoldCall[]>();
   /** The tokens that somebody was told to have acquired. */
   readonly #toldTokens = new Set<bigint>();
-  /** What the acquisitions of those bear who stand in line and do not come again for what they got meanwhile. */
-  readonly #waiting = new Set<string | null>();
+  /** What the acquisitions of those bear who do not come again for what they got without being told. */
+  readonly #untold = new Set<string | null>();
 
   /** @param calls also the parts of those about several locks and of holds */
   constructor(calls: readonly Call[], holds: readonly HoldCall[], tolerance: Tolerance) {
@@ -19,10 +19,12 @@ export class UnaskedChanges {
     for (const { question, told } of calls) {
       if (told.kind === 'acquired') this.#toldTokens.add(told.lock.fencingToken);
       if (question.kind !== 'acquire' || question.wait === null || question.requestId !== null) continue;
-      this.#waiting.add(question.metadata);
+      this.#untold.add(question.metadata);
     }
     for (const hold of holds) {
       const { fencingToken, metadata } = hold.question;
+      // Who was cut off before it was told of its token can't come back with it, whether or not it stood in line.
+      if (fencingToken === null) this.#untold.add(metadata);
       const key = fencingToken ?? metadata ?? '';
       this.#holds.set(key, [...(this.#holds.get(key) ?? []), hold]);
     }
@@ -47,6 +49,6 @@ export class UnaskedChanges {
   }
 
   #isUndone({ fencingToken, metadata }: Change): boolean {
-    return this.#waiting.has(metadata) && !this.#toldTokens.has(fencingToken);
+    return this.#untold.has(metadata) && !this.#toldTokens.has(fencingToken);
   }
 }
