@@ -185,6 +185,8 @@ export interface Tolerance {
   readonly commandMs: number;
   /** Of a read: an instance may estimate the database's time. */
   readonly readMs: number;
+  /** Of a place in line: so long it certainly counts, whatever becomes of the server that it is at. Left out: for its lease. */
+  readonly placeMs?: number | undefined;
 }
 
 /** Where the history and the rules part. */

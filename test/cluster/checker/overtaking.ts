@@ -7,26 +7,31 @@ export interface Standing extends Span {
   readonly client: string;
 }
 
-/** Within it every place in line is kept, even of one whose server gives no sign of life. */
-const KEPT_MS = 5_000;
+/** The lease of an instance: within it every place in line is kept, even of one whose server gives no sign of life. */
+const LEASE_MS = 5_000;
 
 /**
  * Who certainly stood in line, and when. Whoever is told that its time is up had stood there for that long; where there are
  * several locks, in each of their lines. Whoever is told its place stands there from then on.
  */
-export function certainlyInLine(calls: readonly Call[], groups: readonly GroupCall[], holds: readonly HoldCall[]): Standing[] {
+export function certainlyInLine(
+  calls: readonly Call[],
+  groups: readonly GroupCall[],
+  holds: readonly HoldCall[],
+  { placeMs = LEASE_MS }: Tolerance,
+): Standing[] {
   const timedOut = groups.filter(({ told }) => told.kind === 'refused-all' && told.reason === 'WAIT_TIMEOUT').flatMap(partsOfGroup);
   timedOut.push(...calls.filter(({ told }) => told.kind === 'conflict' && told.reason === 'WAIT_TIMEOUT'));
   const standing: Standing[] = timedOut.flatMap(({ question, wall, client }) => {
     if (question.kind !== 'acquire') return [];
     const waitMs = question.wait?.waitMs ?? 0;
-    return [{ client, resource: question.resource, from: wall.to - waitMs, to: wall.from + Math.min(waitMs, KEPT_MS) }];
+    return [{ client, resource: question.resource, from: wall.to - waitMs, to: wall.from + Math.min(waitMs, placeMs) }];
   });
   for (const hold of holds) {
     const queued = hold.updates.find(({ told }) => told.kind === 'queued');
     if (queued === undefined) continue;
     const { client, question, wall } = hold;
-    const to = Math.min(leftLineAt(hold), wall.from + KEPT_MS);
+    const to = Math.min(leftLineAt(hold), wall.from + placeMs);
     standing.push({ client, resource: question.resource, from: queued.wall, to });
   }
   return standing;
