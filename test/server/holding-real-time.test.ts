@@ -124,7 +124,8 @@ test('holds and waits that are cut off at random leave nothing behind', async ()
   for (const metric of ['holdfast_waiting_calls', 'holdfast_watchers', 'holdfast_websockets']) {
     await expect.poll(() => app.metric(metric), { message: metric, timeout: 5_000 }).toBe(0);
   }
-  await expect.poll(timers, { timeout: 5_000 }).toBeLessThanOrEqual(before);
+  // Whoever polls has a few; each kind of call that left one would have left at least ten.
+  await expect.poll(timers, { timeout: 5_000 }).toBeLessThan(before + 5);
 });
 
 describe('a server that gets SIGTERM', () => {
