@@ -70,6 +70,14 @@ const RIGHT: readonly Story[] = [
       tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'SUPERSEDED' }, 160);
     },
   ],
+  [
+    'a lock that was lost to another acquisition is said to be released, once that one was',
+    (s) => {
+      const { lock, tell } = hold(s, 'over', 200);
+      s.release(s.acquire('A', [140, 150], { reacquired: true }), [160, 170]);
+      tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'RELEASED' }, 180);
+    },
+  ],
 ];
 
 const WRONG: readonly WrongStory[] = [
@@ -144,6 +152,15 @@ const WRONG: readonly WrongStory[] = [
       const { lock, tell } = hold(s);
       tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'RELEASED' }, 120);
       s.told(release(RESOURCE, 'A', lock.fencingToken), [0, 10], LOST);
+    },
+    /told RELEASED, which is not in the log/,
+  ],
+  [
+    'a subscription is told of a release when its lock was lost to another acquisition, which is held',
+    (s) => {
+      const { lock, tell } = hold(s, 'over', 200);
+      s.acquire('A', [140, 150], { reacquired: true });
+      tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'RELEASED' }, 180);
     },
     /told RELEASED, which is not in the log/,
   ],

@@ -38,8 +38,8 @@ function findDisorder(resumed: bigint | null, updates: readonly Arrival<HoldTold
 }
 
 /**
- * Whether these changes say how it came to its end. Whether it has run out is known before the database says so. Who comes back when
- * the lock is nobody's any more is told that it was released, even if its own acquisition had been superseded before.
+ * Whether these changes say how it came to its end. Whether it has run out is known before the database says so. Who asks when the
+ * lock is nobody's any more is told that it was released, even if its own acquisition had come to its end before.
  */
 function isOver(cause: LostCause, token: bigint, changes: readonly Change[]): boolean {
   if (cause === 'RELEASED') return changes.some(({ type, fencingToken }) => type === 'RELEASED' && fencingToken >= token);
