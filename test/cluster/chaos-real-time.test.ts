@@ -21,8 +21,6 @@ const AROUND_IT_MS = 100_000;
 
 /** The recorder and the database go by the same clock of the same machine, which a time server may set meanwhile. */
 const TOLERANCE = { commandMs: 20, readMs: 20 };
-/** On PostgreSQL a place counts while a session of its instance is there to be told, and these are cut. */
-const PLACE_MS = { postgresql: 0, sqlite: undefined };
 
 /** Nobody is told an expiry before its time has come. */
 function toldTooEarly({ watchers }: ChaosResult): unknown[] {
@@ -46,7 +44,7 @@ test.each(RUNS)(
     if (given !== null) console.log(figuresOf(result));
 
     expect(log.map(({ revision }) => revision)).toEqual(log.map((_, index) => BigInt(index + 1)));
-    const violation = findViolation(history, log, { ...TOLERANCE, placeMs: PLACE_MS[database] });
+    const violation = findViolation(history, log, TOLERANCE);
     expect(violation === null ? null : describe(violation), `seed ${SEED}`).toBeNull();
     const lateTurn = findLateTurn(turns, log);
     expect(lateTurn === null ? null : describe(lateTurn), `seed ${SEED}`).toBeNull();

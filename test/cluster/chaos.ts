@@ -91,5 +91,6 @@ export async function runChaos({ seed, durationMs, database }: ChaosOptions): Pr
   } finally {
     for (const watcher of watchers) await watcher.stop();
   }
+  recorder.outages.push(...schedule.outages);
   return { history: recorder, log, turns, watchers, instances, answerFaults: recorder.faults, faults: schedule.counts };
 }

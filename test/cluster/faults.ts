@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostgresqlServerProcess } from '../support/postgresql/server-process.js';
+import type { Outage } from './checker/history.js';
 import type { Instance } from './instances.js';
 import { SeededRandom } from './random.js';
 
@@ -81,6 +82,12 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
+/** The server, or its way to the database, is the same all the time. */
+const HARMLESS_TO_PLACES: readonly FaultName[] = ['frozen', 'clients cut', 'clients stalled', 'answers lost'];
+
+/** Within this after it is over, a server is known to be alive again: it has connected anew, and has given a sign of life. */
+const RECOVERY_MS = 3_000;
+
 /** Those that need no network to the database. */
 export const FAULTS_ON_A_FILE: readonly FaultName[] = [
   'killed',
@@ -105,6 +112,7 @@ export interface FaultOptions {
 export class FaultSchedule {
   /** How often each fault happened. */
   readonly counts: Record<string, number> = {};
+  readonly outages: Outage[] = [];
   readonly #instances: readonly Instance[];
   readonly #options: FaultOptions;
 
@@ -130,7 +138,9 @@ export class FaultSchedule {
     while (await hasTime(random, BETWEEN_FAULTS_MS, end)) {
       const name = random.anyOf(faults);
       this.#count(name);
+      const from = Date.now();
       await FAULTS[name](instance, random, random.anyOf(clockOffsetsMs));
+      if (!HARMLESS_TO_PLACES.includes(name)) this.#addOutage(instance.url, from);
     }
   }
 
@@ -138,10 +148,16 @@ export class FaultSchedule {
     while (await hasTime(random, BETWEEN_RESTARTS_OF_THE_DATABASE_MS, end)) {
       const isCrash = random.chance(0.5);
       this.#count(isCrash ? 'database server killed' : 'database server restarted');
+      const from = Date.now();
       await (isCrash ? database.kill() : database.stop());
       await sleep(random.between(DATABASE_DOWN_MS.least, DATABASE_DOWN_MS.most));
       await database.start();
+      this.#addOutage(null, from);
     }
+  }
+
+  #addOutage(server: string | null, from: number): void {
+    this.outages.push({ server, from, to: Date.now() + RECOVERY_MS });
   }
 
   #count(name: string): void {

@@ -1,4 +1,5 @@
 import type { ChaosResult } from './chaos.js';
+import { certainlyInLine } from './checker/overtaking.js';
 
 /** What a run was made of, as text. */
 export function figuresOf({ history, log, turns, watchers, faults }: ChaosResult): string {
@@ -11,6 +12,7 @@ export function figuresOf({ history, log, turns, watchers, faults }: ChaosResult
   const heard = tally(
     holds.flatMap(({ updates }) => updates.map(({ told }) => ('cause' in told ? `lost (${told.cause})` : told.kind))),
   );
+  const places = certainlyInLine(history).filter(({ from, to }) => to > from).length;
   const changes = tally(log.map(({ type }) => type));
   const latencies = calls
     .flatMap(({ span }) => (span.to === Infinity ? [] : [span.to - span.from]))
@@ -21,7 +23,7 @@ export function figuresOf({ history, log, turns, watchers, faults }: ChaosResult
     `told: ${show(told)}`,
     `answered within ${quantile(0.5)} ms (half), ${quantile(0.99)} ms (99 of 100), ${quantile(1 - 1 / latencies.length)} ms (all)`,
     `${holds.length} holds: ${show(tally(holds.map(({ end }) => end)))}; told: ${show(heard)}`,
-    `${turns.length} turns of whose ticket was seen`,
+    `${places} places in line that certainly counted, ${turns.length} turns of whose ticket was seen`,
     `${log.length} changes: ${show(changes)}`,
     `watches resumed: ${watchers.map(({ subscriptions }) => subscriptions - 1).join(', ')} times`,
     `faults: ${show(faults)}`,

@@ -96,7 +96,7 @@ export class Holder {
       // The server can't be reached at the moment.
       return question.fencingToken;
     }
-    const record = this.#recorder.hold(this.#name, question);
+    const record = this.#recorder.hold(this.#name, url, question);
     const { resource, owner, ttlMs, waitMs, fencingToken, metadata } = question;
     const own = {
       fencingToken: fencingToken === null ? null : String(fencingToken),

@@ -69,7 +69,7 @@ export class Load {
   #ask(name: string, url: string, question: AnyQuestion, random: SeededRandom): Promise<AnyTold> {
     const timeoutMs = random.integer(PATIENCE_MS.least, PATIENCE_MS.most);
     const sendIt = random.chance(SOCKET_SHARE) ? sendOverSocket : send;
-    return this.#recorder.ask(name, question, (query, variables) => sendIt(url, query, variables, timeoutMs));
+    return this.#recorder.ask(name, url, question, (query, variables) => sendIt(url, query, variables, timeoutMs));
   }
 }
 

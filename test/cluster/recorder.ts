@@ -8,6 +8,7 @@ import {
   type HoldEnd,
   type HoldQuestion,
   type HoldTold,
+  type Outage,
   type Span,
 } from './checker/history.js';
 import type { AnyQuestion, AnyTold } from './questions.js';
@@ -26,11 +27,12 @@ export class Recorder {
   readonly calls: Call[] = [];
   readonly groups: GroupCall[] = [];
   readonly holds: HoldCall[] = [];
+  readonly outages: Outage[] = [];
   /** Answers that no caller should ever get, such as faults of the service that it admits. */
   readonly faults: string[] = [];
 
   /** Asks, and keeps what came of it. No answer is one of the things to be told. */
-  async ask(client: string, question: AnyQuestion, send: Transport): Promise<AnyTold> {
+  async ask(client: string, server: string, question: AnyQuestion, send: Transport): Promise<AnyTold> {
     const calls = (isAboutSeveral(question) ? this.groups : this.calls) as (Omit<Call, 'question' | 'told'> & {
       question: AnyQuestion;
       told: AnyTold;
@@ -38,7 +40,7 @@ export class Recorder {
     const id = calls.length;
     const { span, wall } = fromNow();
     // It has its place from the start: a call that never ends is part of the history, too.
-    const sent = { id, client, question, span, wall };
+    const sent = { id, client, server, question, span, wall };
     calls.push({ ...sent, told: { kind: 'unknown' } });
     const told = await this.#outcome(new LockApi(send), question);
     if (told.kind !== 'unknown') calls[id] = { ...sent, told, ...untilNow(sent) };
@@ -46,10 +48,10 @@ export class Recorder {
   }
 
   /** A subscription is sent. */
-  hold(client: string, question: HoldQuestion): HoldRecord {
+  hold(client: string, server: string, question: HoldQuestion): HoldRecord {
     const id = this.holds.length;
     const updates: Arrival<HoldTold>[] = [];
-    let hold: HoldCall = { id, client, question, updates, end: 'cut', ...fromNow() };
+    let hold: HoldCall = { id, client, server, question, updates, end: 'cut', ...fromNow() };
     this.holds.push(hold);
     return {
       tell: (told) => {

@@ -124,7 +124,8 @@ test('holds and waits that are cut off at random leave nothing behind', async ()
   for (const metric of ['holdfast_waiting_calls', 'holdfast_watchers', 'holdfast_websockets']) {
     await expect.poll(() => app.metric(metric), { message: metric, timeout: 5_000 }).toBe(0);
   }
-  await expect.poll(timers, { timeout: 5_000 }).toBeLessThanOrEqual(before);
+  // Whoever polls has a few; each kind of call that left one would have left at least ten.
+  await expect.poll(timers, { timeout: 5_000 }).toBeLessThan(before + 5);
 });
 
 describe('a server that gets SIGTERM', () => {
@@ -158,21 +159,25 @@ describe('a server that gets SIGTERM', () => {
     expect(await historyOf(databaseUrl, 'r')).toEqual(['ACQUIRED A']);
   });
 
-  test('while the holder releases in the same moment grants to no caller that was told otherwise', async () => {
-    for (let round = 0; round < 3; round++) {
-      const databaseUrl = await createDatabase();
-      const server = await startServerProcess({ DATABASE_URL: databaseUrl });
-      await acquireR(server.url, 'A');
-      const waiting = acquireR(server.url, 'B', 30_000);
-      await inLine(databaseUrl, 1);
-      const released = releaseR(server.url, 'A').catch(() => undefined);
-      await sleep(round);
-      server.process.kill('SIGTERM');
-      const answer = await waiting;
-      await released;
-      expect(await server.exited).toBe(0);
-      const granted = (await historyOf(databaseUrl, 'r')).includes('ACQUIRED B');
-      expect(answer).toBe(granted ? 'LockAcquired B' : 'UNAVAILABLE false');
-    }
-  });
+  test(
+    'while the holder releases in the same moment grants to no caller that was told otherwise',
+    { timeout: 60_000 },
+    async () => {
+      for (let round = 0; round < 3; round++) {
+        const databaseUrl = await createDatabase();
+        const server = await startServerProcess({ DATABASE_URL: databaseUrl });
+        await acquireR(server.url, 'A');
+        const waiting = acquireR(server.url, 'B', 30_000);
+        await inLine(databaseUrl, 1);
+        const released = releaseR(server.url, 'A').catch(() => undefined);
+        await sleep(round);
+        server.process.kill('SIGTERM');
+        const answer = await waiting;
+        await released;
+        expect(await server.exited).toBe(0);
+        const granted = (await historyOf(databaseUrl, 'r')).includes('ACQUIRED B');
+        expect(answer).toBe(granted ? 'LockAcquired B' : 'UNAVAILABLE false');
+      }
+    },
+  );
 });

@@ -36,6 +36,9 @@ const EVENT = EVENT_COLUMNS.split(', ')
 /** By so much, at the most, the log may have come to a later time than that of a decision on assumptions. */
 export const MAX_DELAY_MS = 100;
 
+/** A group can no longer be stored once the log has come to a time so long after its own. */
+export const TOO_LATE_MS = MAX_DELAY_MS + 1;
+
 // A time that the database allows each statement is not meant for one that waits. In the lists below NULL is no text.
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL statement_timeout = 0;
@@ -235,7 +238,7 @@ function tryToAppend(revision: bigint): string {
 export function findStored(group: GroupToStore, lockTimeoutMs: number): string {
   return `${takeLock(lockTimeoutMs)}
     ${group.decision.events.length > 0 ? findEvents(group) : findJoined(group)}
-    UPDATE lock_clock SET at = greatest(at, ${group.now + MAX_DELAY_MS + 1}) WHERE id = 1;
+    UPDATE lock_clock SET at = greatest(at, ${group.now + TOO_LATE_MS}) WHERE id = 1;
     COMMIT;`;
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { EventRow } from '../rows.js';
 import { read } from './connections.js';
-import { findStored, type GroupToStore, type LockTaken } from './group-sql.js';
+import { findStored, TOO_LATE_MS, type GroupToStore, type LockTaken } from './group-sql.js';
 
 /** Within this an answer that was lost is found out. */
 const FIND_OUT_MS = 2000;
@@ -19,6 +19,8 @@ export async function findGroup(pool: pg.Pool, group: GroupToStore): Promise<Pla
   const { events, joined } = group.decision;
   // Then nothing was to be stored that a caller could not ask for again.
   if (events.length + joined.length === 0) return false;
+  // The log is brought to the time at which the group is too late: that is not to be one that is yet to come.
+  await sleep(TOO_LATE_MS);
   const deadline = performance.now() + FIND_OUT_MS;
   for (let left = FIND_OUT_MS; left > 0; left = deadline - performance.now()) {
     const asking = ask(pool, group, left);

@@ -45,7 +45,7 @@ export function findViolation(history: History, log: readonly Change[], toleranc
     findDisorder(log, doers) ??
     findDivided(groups, log) ??
     findFalseHold(holds, log, tolerance) ??
-    findOvertaking(certainlyInLine(history.calls, groups, holds, tolerance), log, doers, firstSending(calls), tolerance)
+    findOvertaking(certainlyInLine(history), log, doers, firstSending(calls), tolerance)
   );
 }
 

@@ -16,7 +16,7 @@ function acquireTwo(s: Sketch, { at = [5, 5], between = 0 } = {}): [LockSeen, Lo
   ]);
   const span = { from: 0, to: 20 };
   const question = acquireAll([RESOURCE, 'other'], 'A', { ttlMs: 1_000, metadata: '"two"' });
-  s.groups.push({ id: 0, client: 'client', question, told: { kind: 'acquired-all', locks }, span, wall: span });
+  s.groups.push({ id: 0, client: 'client', server: 'S', question, told: { kind: 'acquired-all', locks }, span, wall: span });
   return [one, two];
 }
 
@@ -43,7 +43,7 @@ function hold(
     metadata: '"hold"',
   } as const;
   const span = { from: 0, to: endsAt };
-  s.holds.push({ id: 0, client: 'client', question, updates, end, span, wall: span });
+  s.holds.push({ id: 0, client: 'client', server: 'S', question, updates, end, span, wall: span });
   return { lock, tell: (told, at) => void updates.push({ told, at, wall: at }) };
 }
 
@@ -101,7 +101,7 @@ const WRONG: readonly WrongStory[] = [
       ]);
       const question = acquireAll([RESOURCE, 'other'], 'B', { metadata: '"B"' });
       const told = { kind: 'refused-all', reason: 'HELD_BY_ANOTHER', resource: RESOURCE, blockedBy } as const;
-      s.groups.push({ id: 0, client: 'client', question, told, span, wall: span });
+      s.groups.push({ id: 0, client: 'client', server: 'S', question, told, span, wall: span });
     },
     /never held at one moment/,
   ],

@@ -37,9 +37,12 @@ function findDisorder(resumed: bigint | null, updates: readonly Arrival<HoldTold
   return null;
 }
 
-/** Whether these changes say how it came to its end. Whether it has run out is known before the database says so. */
+/**
+ * Whether these changes say how it came to its end. Whether it has run out is known before the database says so. Who comes back when
+ * the lock is nobody's any more is told that it was released, even if its own acquisition had been superseded before.
+ */
 function isOver(cause: LostCause, token: bigint, changes: readonly Change[]): boolean {
-  if (cause === 'RELEASED') return changes.some(({ type, fencingToken }) => type === 'RELEASED' && fencingToken === token);
+  if (cause === 'RELEASED') return changes.some(({ type, fencingToken }) => type === 'RELEASED' && fencingToken >= token);
   if (cause === 'SUPERSEDED') return changes.some(({ type, fencingToken }) => type === 'ACQUIRED' && fencingToken > token);
   return changes.some(({ type, fencingToken }) => type === 'ACQUIRED' && fencingToken === token);
 }

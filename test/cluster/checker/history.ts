@@ -105,6 +105,8 @@ export interface Span {
 interface CallOf<Q, T> {
   readonly id: number;
   readonly client: string;
+  /** Where it was sent to. */
+  readonly server: string;
   readonly question: Q;
   readonly told: T;
   /** By one monotonic clock: what orders calls. */
@@ -163,11 +165,19 @@ export interface HoldCall extends Omit<CallOf<HoldQuestion, never>, 'told'> {
   readonly end: HoldEnd;
 }
 
+/** When a server may have been out of reach of the database, by the clock of {@link Call.wall}. */
+export interface Outage extends Span {
+  /** null: all of them were. */
+  readonly server: string | null;
+}
+
 /** All that was asked and told. */
 export interface History {
   readonly calls: readonly Call[];
   readonly groups: readonly GroupCall[];
   readonly holds: readonly HoldCall[];
+  /** Who waits on a server that is out of reach of the database may be passed over. */
+  readonly outages: readonly Outage[];
 }
 
 /** One change as the log tells it. */
@@ -185,8 +195,6 @@ export interface Tolerance {
   readonly commandMs: number;
   /** Of a read: an instance may estimate the database's time. */
   readonly readMs: number;
-  /** Of a place in line: so long it certainly counts, whatever becomes of the server that it is at. Left out: for its lease. */
-  readonly placeMs?: number | undefined;
 }
 
 /** Where the history and the rules part. */

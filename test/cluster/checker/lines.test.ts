@@ -15,6 +15,14 @@ function timeOut(s: Sketch, owner: string, from: number, holder: LockSeen | null
   });
 }
 
+/** A newcomer is granted at 211 what B stands in line for since 20. */
+function overtake(s: Sketch): void {
+  const lock = s.acquire('A', [0, 10]);
+  s.release(lock, [200, 210], { at: 205 });
+  const next = s.acquire('N', [206, 216], { ttlMs: 5_000 });
+  timeOut(s, 'B', 20, next);
+}
+
 const RIGHT: readonly Story[] = [
   [
     'one is granted the lock when its holder releases it',
@@ -54,6 +62,20 @@ const RIGHT: readonly Story[] = [
       s.release(lock, [300, 310], { at: 305 });
       const next = s.acquire('B', [20, 320], { at: 305, ttlMs: 5_000, wait: WAIT });
       timeOut(s, 'C', 40, next);
+    },
+  ],
+  [
+    'a newcomer gets the lock while the server of one that stands in line is out of reach',
+    (s) => {
+      overtake(s);
+      s.outages.push({ server: 'S', from: 150, to: 300 });
+    },
+  ],
+  [
+    'a newcomer gets the lock while all servers are out of reach',
+    (s) => {
+      overtake(s);
+      s.outages.push({ server: null, from: 150, to: 300 });
     },
   ],
 ];
@@ -112,13 +134,12 @@ const WRONG: readonly WrongStory[] = [
     },
     /true at no moment/,
   ],
+  ['a newcomer gets the lock between two holders', overtake, /newcomer though client stood in line/],
   [
-    'a newcomer gets the lock between two holders',
+    'a newcomer gets the lock though the server of one that stands in line was out of reach only before, and another one is',
     (s) => {
-      const lock = s.acquire('A', [0, 10]);
-      s.release(lock, [200, 210], { at: 205 });
-      const next = s.acquire('N', [206, 216], { ttlMs: 5_000 });
-      timeOut(s, 'B', 20, next);
+      overtake(s);
+      s.outages.push({ server: 'S', from: 0, to: 10 }, { server: 'other', from: 150, to: 300 });
     },
     /newcomer though client stood in line/,
   ],

@@ -1,4 +1,4 @@
-import type { Call, Change, GroupCall, HoldCall, Span, Tolerance, Violation } from './history.js';
+import type { Call, Change, History, HoldCall, Outage, Span, Tolerance, Violation } from './history.js';
 import { partsOfGroup } from './parts.js';
 
 /** A stretch of the wall clock in which somebody certainly stood in line, whose turn it could be at any moment. */
@@ -7,6 +7,8 @@ export interface Standing extends Span {
   readonly client: string;
 }
 
+type Sent = Pick<Call, 'server'>;
+
 /** The lease of an instance: within it every place in line is kept, even of one whose server gives no sign of life. */
 const LEASE_MS = 5_000;
 
@@ -14,27 +16,29 @@ const LEASE_MS = 5_000;
  * Who certainly stood in line, and when. Whoever is told that its time is up had stood there for that long; where there are
  * several locks, in each of their lines. Whoever is told its place stands there from then on.
  */
-export function certainlyInLine(
-  calls: readonly Call[],
-  groups: readonly GroupCall[],
-  holds: readonly HoldCall[],
-  { placeMs = LEASE_MS }: Tolerance,
-): Standing[] {
+export function certainlyInLine({ calls, groups, holds, outages }: History): Standing[] {
   const timedOut = groups.filter(({ told }) => told.kind === 'refused-all' && told.reason === 'WAIT_TIMEOUT').flatMap(partsOfGroup);
   timedOut.push(...calls.filter(({ told }) => told.kind === 'conflict' && told.reason === 'WAIT_TIMEOUT'));
-  const standing: Standing[] = timedOut.flatMap(({ question, wall, client }) => {
+  const standing: (Standing & Sent)[] = timedOut.flatMap(({ question, wall, client, server }) => {
     if (question.kind !== 'acquire') return [];
     const waitMs = question.wait?.waitMs ?? 0;
-    return [{ client, resource: question.resource, from: wall.to - waitMs, to: wall.from + Math.min(waitMs, placeMs) }];
+    const { resource } = question;
+    return [{ client, server, resource, from: wall.to - waitMs, to: wall.from + Math.min(waitMs, LEASE_MS) }];
   });
   for (const hold of holds) {
     const queued = hold.updates.find(({ told }) => told.kind === 'queued');
     if (queued === undefined) continue;
-    const { client, question, wall } = hold;
-    const to = Math.min(leftLineAt(hold), wall.from + placeMs);
-    standing.push({ client, resource: question.resource, from: queued.wall, to });
+    const { client, server, question, wall } = hold;
+    const to = Math.min(leftLineAt(hold), wall.from + LEASE_MS);
+    standing.push({ client, server, resource: question.resource, from: queued.wall, to });
   }
-  return standing;
+  return standing.map((place) => ({ ...place, to: Math.min(place.to, firstOutage(place, outages)) }));
+}
+
+/** When the server was first out of reach while somebody may have stood in line there; Infinity: at no time. */
+function firstOutage({ server, from }: Standing & Sent, outages: readonly Outage[]): number {
+  const begins = outages.filter((outage) => (outage.server === null || outage.server === server) && outage.to >= from);
+  return Math.min(Infinity, ...begins.map((outage) => outage.from));
 }
 
 /** Until when it certainly stood there. Of one that was cut off that is not known: the service may have noticed it first. */

@@ -51,20 +51,21 @@ function toldOfRelease({ kind }: ReleaseAllCommand, resource: string, told: Grou
 }
 
 /** The calls that a subscription that holds a lock is like: an acquire, if it does not go on with one, and renewals. */
-export function partsOfHold({ id, client, question, updates, span, wall, end }: HoldCall): Call[] {
+export function partsOfHold({ id, client, server, question, updates, span, wall, end }: HoldCall): Call[] {
   const { resource, owner, ttlMs, waitMs, fencingToken, metadata } = question;
   const wait = waitMs === 0 ? null : { id: '', instance: '', waitMs, detectDeadlock: false };
   const acquire: Question = { kind: 'acquire', resource, owner, ttlMs, requestId: null, reacquire: true, metadata, wait };
   const calls: Call[] = [];
+  const sent = { id, client, server };
   for (const { told, at, wall: wallAt } of updates) {
     const spans = { span: { from: span.from, to: at }, wall: { from: wall.from, to: wallAt } };
-    if (told.kind === 'acquired' || told.kind === 'conflict') calls.push({ id, client, question: acquire, told, ...spans });
+    if (told.kind === 'acquired' || told.kind === 'conflict') calls.push({ ...sent, question: acquire, told, ...spans });
     if (told.kind !== 'renewed') continue;
     const token = told.lock.fencingToken;
-    calls.push({ id, client, question: { kind: 'renew', resource, owner, fencingToken: token, ttlMs }, told, ...spans });
+    calls.push({ ...sent, question: { kind: 'renew', resource, owner, fencingToken: token, ttlMs }, told, ...spans });
   }
   const isAnswered = calls.some((call) => call.question === acquire);
   if (fencingToken !== null || isAnswered) return calls;
   const endless = { span: { from: span.from, to: Infinity }, wall: { from: wall.from, to: Infinity } };
-  return [{ id, client, question: acquire, told: { kind: end === 'not-done' ? 'not-done' : 'unknown' }, ...endless }, ...calls];
+  return [{ ...sent, question: acquire, told: { kind: end === 'not-done' ? 'not-done' : 'unknown' }, ...endless }, ...calls];
 }

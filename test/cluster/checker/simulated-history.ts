@@ -37,7 +37,7 @@ export function simulateHistory(seed: number, lossShare: number): SimulatedHisto
     new SimulatedClient(`client ${client}`, { agenda, service, random, calls, groups, lossShare, end }).start();
   }
   agenda.runUntil(end + SETTLE_MS);
-  return { calls, groups, holds: [], log: service.log };
+  return { calls, groups, holds: [], outages: [], log: service.log };
 }
 
 interface Surroundings {
@@ -97,7 +97,7 @@ class SimulatedClient {
   #keep(question: AnyQuestion, told: AnyTold, span: Span): void {
     const { calls, groups } = this.#around;
     const kept = (isAboutSeveral(question) ? groups : calls) as object[];
-    kept.push({ id: kept.length, client: this.#name, question, told, span, wall: span });
+    kept.push({ id: kept.length, client: this.#name, server: 'S', question, told, span, wall: span });
     this.#questions.learn(question, told);
   }
 

@@ -8,6 +8,7 @@ import {
   type GroupCall,
   type HoldCall,
   type LockSeen,
+  type Outage,
   type Question,
   type Told,
 } from './history.js';
@@ -56,6 +57,7 @@ export class Sketch {
   readonly calls: Call[] = [];
   readonly groups: GroupCall[] = [];
   readonly holds: HoldCall[] = [];
+  readonly outages: Outage[] = [];
   readonly log: Change[] = [];
 
   /** An acquire that the log has. */
@@ -121,7 +123,7 @@ export class Sketch {
 
   told(question: Question, [from, to]: When, told: Told): void {
     const span = { from, to: told.kind === 'unknown' ? Infinity : to };
-    this.calls.push({ id: this.calls.length, client: 'client', question, told, span, wall: span });
+    this.calls.push({ id: this.calls.length, client: 'client', server: 'S', question, told, span, wall: span });
   }
 
   /** A change in the log that no call is told of; the lock that it leaves. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { acquire } from '../../support/commands.js';
+import { runSql } from '../../support/sql.js';
 import type { Stall } from '../../support/tcp-proxy.js';
 import { answerTo } from './answers.js';
 import { onlyMessageBytes } from './messages.js';
@@ -10,9 +11,12 @@ import { expectUnknownWhereForgotten, expectUnknownWhereOutOfReach, forget, FOUN
 
 /** Long enough for all that was sent to be where it can get. */
 const QUIET_MS = 100;
+/** Long enough for a message to have been sent, and much shorter than the time after which it is too late. */
+const SENT_MS = 10;
 const LEASE_MS = 50;
 
 const HALF_WAY: Stall = { direction: 'toServer', afterBytes: Math.floor(onlyMessageBytes(acquire('job', 'A')) / 2) };
+const LOG_TIME = 'SELECT at <= extract(epoch FROM clock_timestamp()) * 1000 AS "hasCome" FROM lock_clock';
 const NO_ANSWER: Stall = { direction: 'toClient' };
 
 /** A store that knows enough, but not that another one has changed something since. What it has acquired expires soon. */
@@ -69,6 +73,17 @@ describe('a group of one message whose connection breaks', () => {
     proxy.pass();
     expect((await answer).answer).toBe('acquired');
     expect(await acquisitionsOf(other)).toEqual(['mine A', 'theirs B', 'job A']);
+  });
+
+  test('before it arrived, leaves the log at a time that has come', async () => {
+    const { store, proxy, databaseUrl } = await openWarmStore();
+    proxy.stall(HALF_WAY);
+    const answer = answerTo(store, acquire('job', 'A'));
+    await sleep(SENT_MS);
+    proxy.cut();
+    proxy.pass();
+    expect((await answer).answer).toBe('acquired');
+    expect(await runSql(databaseUrl, LOG_TIME)).toEqual([{ hasCome: true }]);
   });
 
   test('before it arrived, when another one has taken the lock, is told so', async () => {
