@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import type { InlineConfig } from 'vitest/node';
@@ -27,6 +28,9 @@ const LOADING = ['chaos', 'counter', 'late-commits', 'start', 'kill', 'leaks', '
 const MEASURING = ['sweeper', 'expired-rows', 'expiry-notice', 'first-read', 'hanging-database', 'errors', 'operation-limits'].join(
   '|',
 );
+
+/** One waits for its timers, its files or its database while the others are at work. */
+const SIDE_BY_SIDE = availableParallelism() + 1;
 
 /** What of these needs real time. */
 const inRealTime = (patterns: string[]) =>
@@ -60,7 +64,8 @@ function projects(
       globalSetup,
       provide: { database: name },
       pool: 'forks' as const,
-      testTimeout: 20_000,
+      // Whatever hangs: on a machine that is busy a test takes many times as long as it needs.
+      testTimeout: 60_000,
       hookTimeout: 60_000,
       expect: { poll: { timeout: 10_000 } },
       ...test,
@@ -69,8 +74,14 @@ function projects(
   const realTime = (suffix: string, names: string, test: InlineConfig) =>
     project(suffix, { include: inRealTime(include), exclude: [...exclude, `test/**/${names}-real-time.test.ts`], ...test });
   return [
-    project('', { include, exclude: [...exclude, REAL_TIME], isolate: false, maxWorkers: 2, sequence: { groupOrder: 0 } }),
-    realTime('-real-time', `@(${LOADING}|${MEASURING})`, { isolate: false, maxWorkers: 3, sequence: { groupOrder: 1 } }),
+    project('', {
+      include,
+      exclude: [...exclude, REAL_TIME],
+      isolate: false,
+      maxWorkers: SIDE_BY_SIDE,
+      sequence: { groupOrder: 0 },
+    }),
+    realTime('-real-time', `@(${LOADING}|${MEASURING})`, { isolate: false, maxWorkers: SIDE_BY_SIDE, sequence: { groupOrder: 1 } }),
     realTime('-loading', `!(${LOADING})`, { maxWorkers: 2, sequence: { groupOrder: 2 } }),
     realTime('-measuring', `!(${MEASURING})`, { maxWorkers: 1, sequence: { groupOrder: 3 } }),
   ];

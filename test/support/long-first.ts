@@ -1,9 +1,16 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Those that run for longest. Whatever of them began last would keep a run waiting when all others are done. */
-const LONG = new RegExp(
-  `/(?:${['chaos', 'random-sequences', 'simulated-history', 'busy-database', 'slow-reads', 'production-install'].join('|')})\\b`,
-);
+/** Of those that run for longest. Whatever of them began last would keep a run waiting when all others are done. */
+const NAMES = [
+  'chaos',
+  'random-sequences',
+  'simulated-history',
+  'busy-database',
+  'crossed-pairs',
+  'slow-reads',
+  'production-install',
+];
+const LONG = new RegExp(`/(?:${NAMES.join('|')})\\b`);
 
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
