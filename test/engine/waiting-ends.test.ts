@@ -142,7 +142,8 @@ it('a turn of a call that is not known any more is undone at once, and the next 
 
 it('a call that can not leave the line as the database fails does not know what it got, and leaves once it can', async () => {
   const { engine, databaseUrl } = await startHeld();
-  const waiting = wait(engine, 'r', 'b', { waitMs: 300 });
+  // It tries for as long as it would have waited.
+  const waiting = wait(engine, 'r', 'b', { waitMs: 1_500 });
   await inLine(databaseUrl, 1);
   const letLeave = await failLeaving(databaseUrl);
   await expect(waiting).rejects.toMatchObject(UNKNOWN);

@@ -198,7 +198,7 @@ it(
     const names = Array.from({ length: 1000 }, (_, n) => `${n}-`.padEnd(200, 'é'));
     const owners = ['b', 'c', 'd'];
     await engine.submit(acquireAll(names, 'a'));
-    const metadata = JSON.stringify('m'.repeat(4000));
+    const metadata = JSON.stringify('m'.repeat(1500));
     const calls = owners.map((owner) => waitForAll(engine, names, owner, { metadata }));
     await inLine(databaseUrl, 3000);
     const [row] = await runSql(

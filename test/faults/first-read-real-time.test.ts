@@ -19,7 +19,7 @@ function tokensOf({ items }: Watch): string[] {
 test.each([
   ['', 1],
   [' of another instance', 2],
-])('an acquire at any moment around the start of a watch%s is told by it', { timeout: timeLimit(20_000) }, async (_, instances) => {
+])('an acquire at any moment around the start of a watch%s is told by it', { timeout: timeLimit(60_000) }, async (_, instances) => {
   const apps = await startTestApps(instances);
   const [watcher, worker] = [await Session.open(apps[0]?.url ?? ''), await Session.open(apps.at(-1)?.url ?? '')];
   let inSnapshot = 0;

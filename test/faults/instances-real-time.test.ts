@@ -23,7 +23,7 @@ async function playRound([first, second, third]: Apis, round: number): Promise<v
 
 test(
   'three instances on one database tell every watcher each event exactly once, in the same order, and one expiry for each lock',
-  { timeout: timeLimit(40_000) },
+  { timeout: timeLimit(60_000) },
   async () => {
     const env = { DATABASE_URL: await createDatabase() };
     const instances = await Promise.all(Array.from({ length: 3 }, () => startServerProcess(env)));

@@ -38,7 +38,7 @@ test.each([
   [' on two instances', 2],
 ])(
   'fifty owners that go for one expired lock at once%s: exactly one gets it, round after round',
-  { timeout: timeLimit(30_000) },
+  { timeout: timeLimit(60_000) },
   async (_, instances) => {
     const time = new ManualTime();
     const apis = await openSessions(instances, time);

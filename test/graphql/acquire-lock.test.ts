@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import { ACQUIRE, dataOf, expectBadInput, LIMITS, RELEASE, startApi } from './api.js';
+import { ACQUIRE, dataOf, expectBadInput, LIMITS, RELEASE, sharedApi, startApi } from './api.js';
 
 const job = { resource: 'job:42', owner: 'A' };
+
+/** For what is refused. */
+const untouchedApi = sharedApi(startApi);
 
 test('free: LockAcquired, not reacquired', async () => {
   const { run, time } = await startApi();
@@ -102,13 +105,13 @@ test('each of several mutations of one document is told the time after it', asyn
 });
 
 test.each([0, -1, LIMITS.maxTtlMs + 1, 2 ** 31 - 1])('ttlMs %i is refused with the limit, and takes no lock', async (ttlMs) => {
-  const { run } = await startApi();
+  const { run } = await untouchedApi();
   expectBadInput(await run(ACQUIRE, { input: { ...job, ttlMs } }), 'ttlMs', /from 1 to 86400000/);
   expect(dataOf(await run('{ locks { totalCount } }'))).toEqual({ locks: { totalCount: 0 } });
 });
 
 test.each([0.5, '1000', 2 ** 53, 8_640_000_000_000_001])('ttlMs %j can not be read, and is refused', async (ttlMs) => {
-  const { run } = await startApi();
+  const { run } = await untouchedApi();
   expectBadInput(await run(ACQUIRE, { input: { ...job, ttlMs } }), 'ttlMs', /Int cannot represent/);
 });
 
@@ -122,7 +125,7 @@ const TOO_LONG = 'x'.repeat(256);
 test.each(['', ' ', ' x', 'x ', 'a\nb', '\ud800', TOO_LONG, 'x'.repeat(10_000)])(
   'the name %j is refused with the limit',
   async (name) => {
-    const { run } = await startApi();
+    const { run } = await untouchedApi();
     expectBadInput(await run(ACQUIRE, { input: { ...job, resource: name } }), 'resource', /1 to 255 Unicode code points/);
     expectBadInput(await run(ACQUIRE, { input: { ...job, owner: name } }), 'owner', /1 to 255 Unicode code points/);
     expectBadInput(await run(ACQUIRE, { input: { ...job, requestId: name } }), 'requestId', /1 to 255 Unicode code points/);
@@ -139,7 +142,7 @@ test('names of the greatest length come back as they are, and differ in their la
 });
 
 test('metadata above 4096 bytes is refused with the limit', async () => {
-  const { run } = await startApi();
+  const { run } = await untouchedApi();
   expectBadInput(await run(ACQUIRE, { input: { ...job, metadata: 'x'.repeat(4095) } }), 'metadata', /4096 bytes/);
   expectBadInput(
     await run(`mutation { acquireLock(input: {resource: "r", owner: "A", metadata: "${'x'.repeat(4095)}"}) { __typename } }`),

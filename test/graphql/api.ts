@@ -1,10 +1,11 @@
 import { execute, parse, subscribe, validate, type ExecutionResult, type GraphQLError } from 'graphql';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { GraphQLContext, type Caller, type Services } from '../../src/graphql/context.js';
 import { presentError } from '../../src/graphql/errors.js';
 import { schema } from '../../src/graphql/schema.js';
 import { openPrismaClient } from '../../src/store/prisma-clients.js';
 import { startEngine, type EngineFixture } from '../support/engine.js';
+import { shared, whenOver } from '../support/shared.js';
 
 export const LIMITS = { defaultTtlMs: 30_000, maxTtlMs: 86_400_000, maxWaitMs: 300_000, retryWindowMs: 600_000 };
 
@@ -33,7 +34,7 @@ export interface Api extends EngineFixture {
 export async function startApi(): Promise<Api> {
   const fixture = await startEngine();
   const prisma = await openPrismaClient(fixture.databaseUrl);
-  onTestFinished(() => prisma.$disconnect());
+  whenOver(() => prisma.$disconnect());
   const services: Services = { engine: fixture.engine, prisma, limits: LIMITS, version: '1.2.3' };
 
   const prepare = (text: string, variableValues: Record<string, unknown>) => {
@@ -59,6 +60,20 @@ export async function startApi(): Promise<Api> {
       return Symbol.asyncIterator in stream ? stream : answer(stream);
     },
   };
+}
+
+/** One that its tests read, or are refused by; what it began with is still all there is when they are over. */
+export function sharedApi<A extends Api>(start: () => Promise<A>): () => Promise<A> {
+  return shared(async () => {
+    const api = await start();
+    const { wall } = api.time;
+    const head = await api.engine.head();
+    whenOver(async () => {
+      expect(await api.engine.head()).toEqual(head);
+      expect(api.time.wall).toBe(wall);
+    });
+    return api;
+  });
 }
 
 function answer({ data, errors = [] }: ExecutionResult): Answer {

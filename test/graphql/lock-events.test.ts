@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { acquire, release, renew } from '../support/commands.js';
 import { runSql } from '../support/sql.js';
-import { ACQUIRE, dataOf, expectBadInput, RELEASE, RENEW, startApi } from './api.js';
+import { ACQUIRE, dataOf, expectBadInput, RELEASE, RENEW, sharedApi, startApi } from './api.js';
 
 const EVENTS = `query ($filter: LockEventFilter, $first: Int, $after: String, $last: Int, $before: String) {
   lockEvents(filter: $filter, first: $first, after: $after, last: $last, before: $before) {
@@ -28,10 +28,12 @@ async function startWithHistory() {
   return { ...api, page, revisions };
 }
 
+const apiWithHistory = sharedApi(startWithHistory);
+
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 
 test('the newest event comes first', async () => {
-  const { page } = await startWithHistory();
+  const { page } = await apiWithHistory();
   expect((await page()).edges.map(({ node }: Edge) => `${node.revision} ${node.type} ${node.resource}`)).toEqual([
     '5 EXPIRED a',
     '4 RELEASED b',
@@ -61,12 +63,12 @@ test.each([
     [5, 4, 3, 2, 1],
   ],
 ])('a filter by %s admits those events', async (_, filter, expected) => {
-  const { revisions } = await startWithHistory();
+  const { revisions } = await apiWithHistory();
   expect(await revisions(filter)).toEqual(expected);
 });
 
 test('pages forwards and backwards meet', async () => {
-  const { page } = await startWithHistory();
+  const { page } = await apiWithHistory();
   const one = await page({ first: 2 });
   const two = await page({ first: 2, after: one.pageInfo.endCursor });
   expect(two.edges.map(({ node }: Edge) => node.revision)).toEqual(['3', '2']);
@@ -76,7 +78,7 @@ test('pages forwards and backwards meet', async () => {
 });
 
 test('an event shows the lock as it left it, and is found again by its id', async () => {
-  const { run } = await startWithHistory();
+  const { run } = await apiWithHistory();
   const fields =
     '__typename id at lockId owner fencingToken expiresAt metadata lock { id acquiredAt expiresAt remainingMs metadata revision }';
   const { lockEvents } = dataOf(await run(`{ lockEvents(filter: {resource: "a"}) { edges { node { ${fields} } } } }`));
@@ -116,7 +118,7 @@ test.each([
   ['first', { first: 501 }],
   ['after', { after: 'x' }],
 ])('a wrong %s is refused', async (argument, variables) => {
-  const { run } = await startApi();
+  const { run } = await apiWithHistory();
   expectBadInput(await run(EVENTS, variables), argument);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { acquire } from '../support/commands.js';
-import { dataOf, expectBadInput, LIMITS, startApi } from './api.js';
+import { dataOf, expectBadInput, LIMITS, sharedApi, startApi } from './api.js';
 
 const encode = (text: string) => Buffer.from(text).toString('base64url');
 
@@ -9,6 +9,8 @@ async function startHeld(resource = 'job:42') {
   await api.engine.submit(acquire(resource, 'A', { ttlMs: 1000 }));
   return api;
 }
+
+const heldApi = sharedApi(startHeld);
 
 const LOCK = 'query ($resource: String!) { lock(resource: $resource) { id owner remainingMs } }';
 
@@ -21,7 +23,7 @@ test('a held lock is shown with what is left of it by the clock of the store', a
 });
 
 test('a lock that was never taken is absent', async () => {
-  const { run } = await startHeld();
+  const { run } = await heldApi();
   expect(dataOf(await run(LOCK, { resource: 'job:4' }))).toEqual({ lock: null });
 });
 
@@ -35,7 +37,7 @@ test('an expired lock is absent from lock, node and nodes at once', async () => 
 });
 
 test.each(['', ' x', 'x'.repeat(256)])('the name %j is refused', async (resource) => {
-  const { run } = await startApi();
+  const { run } = await heldApi();
   expectBadInput(await run(LOCK, { resource }), 'resource', /1 to 255/);
 });
 
@@ -48,7 +50,7 @@ test.each(['a:b:c', '😀', 'x'.repeat(255)])('the id of %j finds it again', asy
 });
 
 test('nodes come in the order of their ids, each as often as it is asked for, of any type', async () => {
-  const { run } = await startHeld();
+  const { run } = await heldApi();
   const [lock, event, none] = [encode('Lock:job:42'), encode('LockEvent:1'), encode('LockEvent:9')];
   expect(
     dataOf(await run('query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }', { ids: [event, none, lock, event] })),
@@ -68,19 +70,19 @@ test.each([
   encode('LockEvent:01') + '=',
   `${encode('Lock:a')}!`,
 ])('the id %j is none, and is refused', async (id) => {
-  const { run } = await startApi();
+  const { run } = await heldApi();
   expectBadInput(await run('query ($id: ID!) { node(id: $id) { id } }', { id }), 'id');
   expectBadInput(await run('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [encode('Lock:a'), id] }), 'ids');
 });
 
 test('more ids than a page are refused', async () => {
-  const { run } = await startApi();
+  const { run } = await heldApi();
   const ids = Array.from({ length: 501 }, () => encode('Lock:a'));
   expectBadInput(await run('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }), 'ids', /at most 500/);
 });
 
 test('the server tells its clock, its log and its limits', async () => {
-  const { run, time, engine } = await startHeld();
+  const { run, time, engine } = await heldApi();
   const { server } = dataOf(
     await run(`{ server { version now logId revision oldestRevision
       limits { defaultTtlMs maxTtlMs maxWaitMs maxLocksPerCall retryWindowMs maxNameLength defaultPageSize maxPageSize maxMetadataBytes } } }`),

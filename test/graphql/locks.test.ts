@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { acquire, release } from '../support/commands.js';
-import { dataOf, expectBadInput, startApi, type Api } from './api.js';
+import { dataOf, expectBadInput, sharedApi, startApi, type Api } from './api.js';
 
 const LOCKS = `query ($filter: LockFilter, $orderBy: LockOrder, $first: Int, $after: String, $last: Int, $before: String) {
   locks(filter: $filter, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before) {
@@ -25,6 +25,7 @@ async function pageOf(api: Api, variables: object) {
 
 const ORDERS = ['RESOURCE', 'EXPIRES_AT'];
 const SEVEN = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+const apiWithSeven = sharedApi(() => startWith(SEVEN));
 
 test('locks come by name in code point order unless asked otherwise', async () => {
   const { names } = await startWith(['b', 'B', '\u{1f600}', '\uffee', 'a']);
@@ -33,12 +34,12 @@ test('locks come by name in code point order unless asked otherwise', async () =
 });
 
 test('by expiry, those that expire soonest come first', async () => {
-  const { names } = await startWith(SEVEN);
+  const { names } = await apiWithSeven();
   expect(await names({ orderBy: 'EXPIRES_AT' })).toEqual(['g', 'e', 'f', 'c', 'd', 'a', 'b']);
 });
 
 test.each(ORDERS)('%s: pages forwards show every lock once', async (orderBy) => {
-  const api = await startWith(SEVEN);
+  const api = await apiWithSeven();
   const all = await api.names({ orderBy });
   const seen: string[] = [];
   let after: string | null = null;
@@ -54,7 +55,7 @@ test.each(ORDERS)('%s: pages forwards show every lock once', async (orderBy) => 
 });
 
 test.each(ORDERS)('%s: pages backwards show every lock once, each page in the order of the list', async (orderBy) => {
-  const api = await startWith(SEVEN);
+  const api = await apiWithSeven();
   const all = await api.names({ orderBy });
   const two = await pageOf(api, { orderBy, last: 3 });
   const one = await pageOf(api, { orderBy, last: 3, before: two.pageInfo.startCursor });
@@ -74,7 +75,7 @@ test.each(ORDERS)('%s: a page goes on although the lock of its cursor was releas
 });
 
 test.each(ORDERS)('%s: a cursor of the other order is refused', async (orderBy) => {
-  const api = await startWith(SEVEN);
+  const api = await apiWithSeven();
   const { pageInfo } = await pageOf(api, { orderBy, first: 1 });
   const other = ORDERS.find((order) => order !== orderBy);
   expectBadInput(await api.run(LOCKS, { orderBy: other, after: pageInfo.endCursor }), 'after', /cursor/);
@@ -92,7 +93,7 @@ test.each([
   ['a moment above 2^63 - 1', 'EXPIRES_AT', [`${MAX_BIGINT + 1n}`, '1']],
   ['an id above 2^63 - 1', 'EXPIRES_AT', ['1', `${MAX_BIGINT + 1n}`]],
 ])('a cursor made up of %s, where no lock can stand, is refused', async (_, orderBy, place) => {
-  const { run } = await startApi();
+  const { run } = await apiWithSeven();
   const cursor = madeUpCursor(orderBy, place);
   expectBadInput(await run(LOCKS, { orderBy, after: cursor }), 'after', /cursor/);
   expectBadInput(await run(LOCKS, { orderBy, before: cursor }), 'before', /cursor/);
@@ -102,7 +103,7 @@ test.each([
   ['RESOURCE', ['\u{10ffff}'.repeat(255)]],
   ['EXPIRES_AT', [`${MAX_BIGINT}`, `${MAX_BIGINT}`]],
 ])('%s: nothing comes after the last place that a lock can have', async (orderBy, place) => {
-  const api = await startWith(SEVEN);
+  const api = await apiWithSeven();
   expect(await api.names({ orderBy, after: madeUpCursor(orderBy, place) })).toEqual([]);
 });
 
@@ -111,6 +112,7 @@ function madeUpCursor(orderBy: string, place: readonly string[]): string {
 }
 
 const WILD = ['a_b/1', 'aXb/1', '100%/x', '100a/x', 'c\\d/1', 'cXd/1'];
+const wildApi = sharedApi(() => startWith(WILD));
 
 test.each([
   ['a_b/', ['a_b/1']],
@@ -121,7 +123,7 @@ test.each([
   ['', WILD],
   ['A', []],
 ])('the prefix %j admits the names that begin with exactly it', async (prefix, expected) => {
-  const api = await startWith(WILD);
+  const api = await wildApi();
   for (const orderBy of ORDERS) {
     const { edges, totalCount } = await pageOf(api, { orderBy, filter: { prefix } });
     expect(edges.map(({ node }: { node: { resource: string } }) => node.resource).sort()).toEqual([...expected].sort());
@@ -129,8 +131,11 @@ test.each([
   }
 });
 
+const evenAndOdd = (n: number) => (n % 2 === 0 ? 'even' : 'odd');
+const ownedApi = sharedApi(() => startWith(['x1', 'x2', 'x3', 'x4', 'x5', 'y1', 'y3'], evenAndOdd));
+
 test.each(ORDERS)('%s: owner and prefix narrow together, over pages', async (orderBy) => {
-  const api = await startWith(['x1', 'x2', 'x3', 'x4', 'x5', 'y1', 'y3'], (n) => (n % 2 === 0 ? 'even' : 'odd'));
+  const api = await ownedApi();
   const filter = { owner: 'even', prefix: 'x' };
   const one = await pageOf(api, { orderBy, filter, first: 2 });
   const two = await pageOf(api, { orderBy, filter, first: 2, after: one.pageInfo.endCursor });
@@ -140,7 +145,7 @@ test.each(ORDERS)('%s: owner and prefix narrow together, over pages', async (ord
 });
 
 test.each(ORDERS)('%s: a cursor that lies before or behind the prefix pages from its nearer end', async (orderBy) => {
-  const api = await startWith(SEVEN);
+  const api = await apiWithSeven();
   const { edges } = await pageOf(api, { orderBy: 'RESOURCE' });
   const cursorOf = (resource: string) =>
     edges.find(({ node }: { node: { resource: string } }) => node.resource === resource).cursor;
@@ -176,6 +181,6 @@ test.each([
   ['prefix', { filter: { prefix: 'x'.repeat(256) } }],
   ['owner', { filter: { owner: '' } }],
 ])('a wrong %s is refused', async (argument, variables) => {
-  const { run } = await startApi();
+  const { run } = await apiWithSeven();
   expectBadInput(await run(LOCKS, variables), argument);
 });

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import { ACQUIRE, dataOf, expectBadInput, RELEASE, startApi } from './api.js';
+import { ACQUIRE, dataOf, expectBadInput, RELEASE, sharedApi, startApi } from './api.js';
 
 const job = { resource: 'job:42', owner: 'A' };
+
+/** For what is refused. */
+const untouchedApi = sharedApi(startApi);
 
 async function startHeld(ttlMs = 30_000) {
   const api = await startApi();
@@ -9,6 +12,8 @@ async function startHeld(ttlMs = 30_000) {
   const release = async (input: object) => dataOf(await api.run(RELEASE, { input: { ...job, ...input } })).releaseLock;
   return { ...api, release };
 }
+
+const heldApi = sharedApi(startHeld);
 
 test.each([undefined, null, '1', 1])('own lock, token %j: LockReleased, and the lock is free', async (fencingToken) => {
   const { run, release, time } = await startHeld();
@@ -33,7 +38,7 @@ test('a token known as released: the same answer again, and nothing changes', as
 });
 
 test('nothing held, no row: NotFound', async () => {
-  const { release } = await startHeld();
+  const { release } = await heldApi();
   expect(await release({ resource: 'other' })).toMatchObject({ __typename: 'NotFound', resource: 'other' });
 });
 
@@ -44,7 +49,7 @@ test('nothing held, expired: NotFound', async () => {
 });
 
 test.each([null, '1', '7'])('another owner holds it, token %j: Forbidden, with the holder', async (fencingToken) => {
-  const { release } = await startHeld();
+  const { release } = await heldApi();
   const refused = await release({ owner: 'B', fencingToken });
   expect(refused).toMatchObject({ __typename: 'Forbidden', resource: 'job:42', current: { owner: 'A' } });
   expect(refused.message).toContain('held by "A"');
@@ -63,18 +68,18 @@ test('own lock, but not that token: Conflict STALE_TOKEN, and nothing changes', 
 });
 
 test.each(['-1', '9223372036854775808', 1.5, 'x'])('token %j is refused', async (fencingToken) => {
-  const { run } = await startApi();
+  const { run } = await untouchedApi();
   expectBadInput(await run(RELEASE, { input: { ...job, fencingToken } }), 'fencingToken');
 });
 
 test.each(['-1', '9223372036854775808'])('the literal token %s is refused with the limit', async (token) => {
-  const { run } = await startApi();
+  const { run } = await untouchedApi();
   const document = `mutation { releaseLock(input: {resource: "r", owner: "A", fencingToken: ${token}}) { __typename } }`;
   expectBadInput(await run(document), 'fencingToken', /from 0 to 9223372036854775807/);
 });
 
 test('a literal token that can not be read is refused, naming the argument', async () => {
-  const { run } = await startApi();
+  const { run } = await untouchedApi();
   expectBadInput(
     await run('mutation { releaseLock(input: {resource: "r", owner: "A", fencingToken: 1.5}) { __typename } }'),
     'fencingToken',
@@ -83,7 +88,7 @@ test('a literal token that can not be read is refused, naming the argument', asy
 });
 
 test('a name that is none is refused', async () => {
-  const { run } = await startApi();
+  const { run } = await untouchedApi();
   expectBadInput(await run(RELEASE, { input: { ...job, resource: '' } }), 'resource');
   expectBadInput(await run(RELEASE, { input: { ...job, owner: '' } }), 'owner');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ACQUIRE, dataOf, expectBadInput, LIMITS, RENEW, startApi } from './api.js';
+import { ACQUIRE, dataOf, expectBadInput, LIMITS, RENEW, sharedApi, startApi } from './api.js';
 
 const job = { resource: 'job:42', owner: 'A' };
 
@@ -10,8 +10,11 @@ async function startHeld(ttlMs = 10_000) {
   return { ...api, renew };
 }
 
+/** For what is refused. */
+const heldApi = sharedApi(startHeld);
+
 test('no row: NotFound', async () => {
-  const { renew } = await startHeld();
+  const { renew } = await heldApi();
   expect(await renew({ resource: 'other' })).toMatchObject({ __typename: 'NotFound', resource: 'other' });
 });
 
@@ -22,12 +25,12 @@ test.each(['A', 'B'])('the row has expired, asked by %s: Conflict EXPIRED', asyn
 });
 
 test("another owner's: Conflict HELD_BY_ANOTHER", async () => {
-  const { renew } = await startHeld();
+  const { renew } = await heldApi();
   expect(await renew({ owner: 'B' })).toMatchObject({ __typename: 'Conflict', reason: 'HELD_BY_ANOTHER', current: { owner: 'A' } });
 });
 
 test('own lock, but not that token: Conflict STALE_TOKEN', async () => {
-  const { renew } = await startHeld();
+  const { renew } = await heldApi();
   expect(await renew({ fencingToken: '7' })).toMatchObject({
     __typename: 'Conflict',
     reason: 'STALE_TOKEN',
@@ -58,12 +61,12 @@ test('a shorter TTL never brings expiresAt forward', async () => {
 });
 
 test.each([0, -5, LIMITS.maxTtlMs + 1])('ttlMs %i is refused with the limit', async (ttlMs) => {
-  const { run } = await startHeld();
+  const { run } = await heldApi();
   expectBadInput(await run(RENEW, { input: { ...job, ttlMs } }), 'ttlMs', /from 1 to 86400000/);
 });
 
 test('what is no name or no token is refused', async () => {
-  const { run } = await startHeld();
+  const { run } = await heldApi();
   expectBadInput(await run(RENEW, { input: { ...job, resource: ' ' } }), 'resource');
   expectBadInput(await run(RENEW, { input: { ...job, owner: '' } }), 'owner');
   expectBadInput(await run(RENEW, { input: { ...job, fencingToken: '9223372036854775808' } }), 'fencingToken', /from 0 to/);

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { constants, cpSync, existsSync } from 'node:fs';
+import { constants, copyFileSync, cpSync, existsSync, linkSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock } from '../support/http-client.js';
@@ -7,14 +8,41 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 import { runBash } from './example.js';
 import { codeBlock, ROOT } from './readme.js';
 
+/** Often of the file system that has the clone, so that its files need no copy; and programs may run from there. */
+const PLACE = tmpdir();
+
+/** npm writes it where it lies. Of other packages it only removes files. */
+const WRITTEN_BY_NPM = '.package-lock.json';
+
+/** A second name for a file, or a copy where it can have none there. */
+function link(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  }
+}
+
+/** A directory with the same files. */
+function linkAll(from: string, to: string): void {
+  mkdirSync(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) linkAll(source, target);
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+    else if (entry.name === WRITTEN_BY_NPM) copyFileSync(source, target);
+    else link(source, target);
+  }
+}
+
 /** A copy of the clone and of what `npm ci` puts into it, which takes too long to be done again here. */
 function copyOfClone(): string {
-  const directory = temporaryDirectory();
+  const directory = temporaryDirectory(PLACE);
   const committed = execFileSync('git', ['ls-files', '-z', '--', ':!test'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
-  for (const file of [...committed.filter((name) => name !== ''), 'dist', 'node_modules']) {
-    if (!existsSync(join(ROOT, file))) continue;
-    cpSync(join(ROOT, file), join(directory, file), { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
+  for (const file of [...committed.filter((name) => name !== ''), 'dist']) {
+    if (existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(directory, file), { recursive: true });
   }
+  linkAll(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   return directory;
 }
 

@@ -11,6 +11,7 @@ import { startTestApp } from '../support/app.js';
 import { readEvents, type EventSourceOptions, type ServerSentEvent } from '../support/event-source.js';
 import { stillReferredTo } from '../support/heap.js';
 import { acquireLock, post } from '../support/http-client.js';
+import { shared } from '../support/shared.js';
 import { runSql } from '../support/sql.js';
 
 const WATCH = `subscription ($after: BigInt, $logId: ID, $snapshot: Boolean) {
@@ -42,6 +43,9 @@ async function startWith(acquisitions: number) {
   return { ...app, read };
 }
 
+/** For what only reads. */
+const appOfFour = shared(() => startWith(4));
+
 describe.each(['GET', 'POST'] as const)('a watch by server-sent events, by %s', (method) => {
   test('has the revision that an event brings its reader to as its id', async () => {
     const { url } = await startWith(1);
@@ -55,17 +59,17 @@ describe.each(['GET', 'POST'] as const)('a watch by server-sent events, by %s', 
   });
 
   test('begins with a bookmark, with its id, where no snapshot is wanted', async () => {
-    const { read } = await startWith(3);
-    expect(await read(1, { method, variables: { snapshot: false } })).toEqual(['LockBookmark 3']);
+    const { read } = await appOfFour();
+    expect(await read(1, { method, variables: { snapshot: false } })).toEqual(['LockBookmark 4']);
   });
 
   test('resumes after the Last-Event-ID', async () => {
-    const { read } = await startWith(4);
+    const { read } = await appOfFour();
     expect(await read(2, { method, lastEventId: '2' })).toEqual(['LockEvent 3', 'LockEvent 4']);
   });
 
   test('takes the Last-Event-ID for newer than after and logId', async () => {
-    const { read } = await startWith(4);
+    const { read } = await appOfFour();
     const variables = { after: '0', logId: 'of another history', snapshot: false };
     expect(await read(1, { method, variables })).toEqual(['RESET 4']);
     expect(await read(2, { method, variables, lastEventId: '2' })).toEqual(['LockEvent 3', 'LockEvent 4']);
@@ -80,7 +84,7 @@ describe.each(['GET', 'POST'] as const)('a watch by server-sent events, by %s', 
   });
 
   test.each(['x', '-1', '9223372036854775808', '1.5'])('refuses the Last-Event-ID %s', async (lastEventId) => {
-    const { url } = await startWith(0);
+    const { url } = await appOfFour();
     const [event] = await take(readEvents(url, WATCH, { method, lastEventId }), 1);
     const [error] = JSON.parse(event!.data).errors;
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'Last-Event-ID' });
@@ -88,8 +92,8 @@ describe.each(['GET', 'POST'] as const)('a watch by server-sent events, by %s', 
   });
 
   test('takes an empty Last-Event-ID for none', async () => {
-    const { read } = await startWith(1);
-    expect(await read(1, { method, lastEventId: '' })).toEqual(['STARTED 1']);
+    const { read } = await appOfFour();
+    expect(await read(1, { method, lastEventId: '' })).toEqual(['STARTED 4']);
   });
 });
 

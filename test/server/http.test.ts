@@ -4,11 +4,16 @@ import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/server/limits.js';
 import { startTestApp } from '../support/app.js';
 import { post, postBody, readAnswer } from '../support/http-client.js';
+import { shared } from '../support/shared.js';
 
 const MUTATION = 'mutation { acquireLock(input: { resource: "job:1", owner: "A" }) { __typename } }';
 const HELD = '{ lock(resource: "job:1") { owner } }';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const EVIL = 'https://evil.example';
+
+/** On which nothing is ever changed. */
+const untouchedApp = shared(() => startTestApp());
+const appOfOrigin = shared(() => startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } }));
 
 describe('a request that another site can make a browser send', () => {
   const body = JSON.stringify({ query: MUTATION });
@@ -25,13 +30,13 @@ describe('a request that another site can make a browser send', () => {
     ['a bare document', MUTATION, 'application/graphql'],
     ['JSON of another encoding', body, 'application/json; charset=utf-16'],
   ])('as %s changes nothing: 415', async (_, content, type) => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     expect((await postBody(url, content, { 'content-type': type })).status).toBe(415);
     expect((await post(url, HELD)).data).toEqual({ lock: null });
   });
 
   test('as a GET of a mutation changes nothing: 405', async () => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     const response = await fetch(`${url}?query=${encodeURIComponent(MUTATION)}`);
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
@@ -40,7 +45,7 @@ describe('a request that another site can make a browser send', () => {
   });
 
   test.each([EVIL, 'null'])('from the origin %s changes nothing, and is not echoed', async (origin) => {
-    const { url } = await startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } });
+    const { url } = await appOfOrigin();
     const { status, headers, errors } = await post(url, MUTATION, {}, { origin });
     expect(status).toBe(403);
     expect(errors?.[0]?.message).toContain('ALLOWED_ORIGINS');
@@ -51,7 +56,7 @@ describe('a request that another site can make a browser send', () => {
 
 describe('a request whose Host names no host', () => {
   test('is refused, as of a foreign origin', async () => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     const status = await new Promise((resolve, reject) => {
       const headers = { ...JSON_TYPE, host: '[', origin: 'http://[' };
       const sent = request(url, { method: 'POST', headers, agent: false }, (response) => {
@@ -74,13 +79,13 @@ describe('a preflight', () => {
     });
 
   test('of a foreign origin is refused', async () => {
-    const response = await ask((await startTestApp()).url, EVIL);
+    const response = await ask((await untouchedApp()).url, EVIL);
     expect(response.status).toBe(403);
     expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
   test('of a listed origin is granted to it alone, without credentials', async () => {
-    const { url } = await startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } });
+    const { url } = await appOfOrigin();
     const { status, headers } = await ask(url, 'https://app.example');
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
@@ -97,18 +102,18 @@ describe('a request', () => {
   });
 
   test("of the server's own page is answered", async () => {
-    const { url, origin } = await startTestApp();
+    const { url, origin } = await untouchedApp();
     expect((await post(url, HELD, {}, { origin })).status).toBe(200);
   });
 
   test('of a query by GET is answered', async () => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     const answer = await readAnswer(await fetch(`${url}?query=${encodeURIComponent(HELD)}`));
     expect(answer.data).toEqual({ lock: null });
   });
 
   test.each(['variables', 'extensions'])('by GET whose %s can not be read is refused, and is no fault', async (name) => {
-    const { url, metric, logLines } = await startTestApp();
+    const { url, metric, logLines } = await untouchedApp();
     for (const value of ['{', 'x', '{"a":}', '[]', '7', '"x"']) {
       const query = new URLSearchParams({ query: HELD, [name]: value }).toString();
       const answer = await readAnswer(await fetch(`${url}?${query}`));
@@ -119,7 +124,7 @@ describe('a request', () => {
   });
 
   test.each(['as long as it says', 'in chunks'])('that is too large, %s, is refused: 413', async (title) => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     const text = JSON.stringify({ query: `{ lock(resource: "${'x'.repeat(LIMITS.messageBytes)}") { id } }` });
     const body = title === 'in chunks' ? new Blob([text]).stream() : text;
     const response = await fetch(url, { method: 'POST', body, headers: JSON_TYPE, duplex: 'half' } as RequestInit);
@@ -128,7 +133,7 @@ describe('a request', () => {
   });
 
   test('of a batch is refused', async () => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     const { status, errors } = await postBody(url, JSON.stringify([{ query: HELD }, { query: HELD }]), JSON_TYPE);
     expect([status, errors?.[0]?.extensions['code']]).toEqual([400, 'BAD_USER_INPUT']);
   });
@@ -136,7 +141,7 @@ describe('a request', () => {
   test.each(['application/json', 'application/graphql-response+json', 'text/event-stream', 'text/plain'])(
     'of a body that is not UTF-8, from a client that takes %s, is refused: names that differ stay apart',
     async (accept) => {
-      const { url } = await startTestApp();
+      const { url } = await untouchedApp();
       const query = MUTATION.replace('job:1', 'job:\xff');
       const body = Buffer.from(JSON.stringify({ query }), 'latin1');
       const response = await fetch(url, { method: 'POST', body, headers: { ...JSON_TYPE, accept } });
@@ -161,7 +166,7 @@ describe('a request', () => {
     ],
     ['a variable that is left out', 'query ($name: String!) { lock(resource: $name) { id } }', {}, 'BAD_USER_INPUT'],
   ])('with %s says so by its code', async (_, query, variables, code) => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     for (const [accept, status] of [
       ['application/json', 200],
       ['application/graphql-response+json', 400],
@@ -172,7 +177,7 @@ describe('a request', () => {
   });
 
   test('with an unknown path is not found, in a few words', async () => {
-    const { origin } = await startTestApp();
+    const { origin } = await untouchedApp();
     for (const path of ['/', '/graphql/', '/graphqlx', '/health', '/favicon.ico']) {
       const response = await fetch(`${origin}${path}`, { headers: { accept: 'text/html' } });
       expect([path, response.status, await response.text()]).toEqual([path, 404, 'Not found: GraphQL is at /graphql\n']);
@@ -180,14 +185,14 @@ describe('a request', () => {
   });
 
   test('keeps a sane request id, and gets one where it has none', async () => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     const idFor = async (given: string) => (await post(url, HELD, {}, { 'x-request-id': given })).headers.get('x-request-id');
     expect(await idFor('trace-1:2')).toBe('trace-1:2');
     expect(await idFor('"quoted" and long')).toMatch(/^[\da-f-]{36}$/);
   });
 
   test('gets no page to sniff or to frame', async () => {
-    const { headers } = await post((await startTestApp()).url, HELD);
+    const { headers } = await post((await untouchedApp()).url, HELD);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
   });
@@ -222,7 +227,7 @@ describe('a switch', () => {
   });
 
   test('for GraphiQL that is on gives a page, zipped, which is not sent twice', async () => {
-    const { url } = await startTestApp();
+    const { url } = await untouchedApp();
     const first = await fetch(url, { headers: { accept: 'text/html,*/*' } });
     expect([first.status, first.headers.get('content-encoding')]).toEqual([200, 'gzip']);
     expect(await first.text()).toContain('<title>Holdfast</title>');

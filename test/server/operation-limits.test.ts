@@ -4,9 +4,12 @@ import { LIMITS } from '../../src/server/limits.js';
 import { checkNesting, checkShape } from '../../src/server/operation-limits.js';
 import { startTestApp } from '../support/app.js';
 import { post } from '../support/http-client.js';
+import { shared } from '../support/shared.js';
+
+const app = shared(() => startTestApp());
 
 const codeOf = async (query: string) => {
-  const { errors } = await post((await startTestApp()).url, query);
+  const { errors } = await post((await app()).url, query);
   return errors?.[0]?.extensions['code'];
 };
 

@@ -8,32 +8,36 @@ import { LIMITS } from '../../src/server/limits.js';
 import { WebSocketTransport, type WebSocketOptions } from '../../src/server/websocket.js';
 import { startTestApp } from '../support/app.js';
 import { ACQUIRE, acquireLock } from '../support/http-client.js';
+import { shared } from '../support/shared.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 
 const WATCH = 'subscription ($resource: String) { lockChanges(filter: { resource: $resource }) { __typename } }';
 
+const app = shared(() => startTestApp());
+const appOfOrigin = shared(() => startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } }));
+
 describe('a connection', () => {
   test('that sends no JSON is closed with 4400', async () => {
-    const client = await WebSocketClient.connect((await startTestApp()).url);
+    const client = await WebSocketClient.connect((await app()).url);
     client.send('hello');
     expect(await client.closed).toMatchObject({ code: 4400 });
   });
 
   test('that sends what only servers send is closed with 4400', async () => {
-    const client = await WebSocketClient.open((await startTestApp()).url);
+    const client = await WebSocketClient.open((await app()).url);
     client.send({ type: 'complete', id: 'unknown' });
     client.send({ type: 'connection_ack' });
     expect(await client.closed).toMatchObject({ code: 4400 });
   });
 
   test('that subscribes before it is acknowledged is closed with 4401', async () => {
-    const client = await WebSocketClient.connect((await startTestApp()).url);
+    const client = await WebSocketClient.connect((await app()).url);
     client.subscribe('1', '{ server { version } }');
     expect(await client.closed).toMatchObject({ code: 4401 });
   });
 
   test('of a client that offers another sub-protocol alone is opened without one, and closed with 4406', async () => {
-    const { url } = await startTestApp();
+    const { url } = await app();
     // Offered behind the client's back, which would not take an answer without it.
     const socket = new WebSocket(url.replace(/^http/, 'ws'), { headers: { 'sec-websocket-protocol': 'graphql-ws' } });
     const closed = once(socket, 'close') as Promise<[number]>;
@@ -46,14 +50,14 @@ describe('a connection', () => {
     ['short', '1'],
     ['long', 'x'.repeat(1_000)],
   ])('that uses a %s id twice at once is closed with 4409', async (_, id) => {
-    const client = await WebSocketClient.open((await startTestApp()).url);
+    const client = await WebSocketClient.open((await app()).url);
     client.subscribe(id, WATCH, { resource: 'a' });
     client.subscribe(id, WATCH, { resource: 'a' });
     expect(await client.closed).toMatchObject({ code: 4409 });
   });
 
   test('that initialises twice is closed with 4429', async () => {
-    const client = await WebSocketClient.open((await startTestApp()).url);
+    const client = await WebSocketClient.open((await app()).url);
     client.send({ type: 'connection_init' });
     expect(await client.closed).toMatchObject({ code: 4429 });
   });
@@ -62,7 +66,7 @@ describe('a connection', () => {
     ['as much as a message may hold is read, and', LIMITS.messageBytes, 4400],
     ['one byte more', LIMITS.messageBytes + 1, 1009],
   ])('that sends %s is closed with its code', async (_, bytes, code) => {
-    const client = await WebSocketClient.connect((await startTestApp()).url);
+    const client = await WebSocketClient.connect((await app()).url);
     client.send('x'.repeat(bytes));
     expect((await client.closed).code).toBe(code);
   });
@@ -71,18 +75,18 @@ describe('a connection', () => {
     ['bytes, though they be a message,', true, JSON.stringify({ type: 'connection_init' }), 1003],
     ['text that is no UTF-8', false, Buffer.from('{"type":"\xff"}', 'latin1'), 1007],
   ])('that sends %s is closed with its code', async (_, binary, message, code) => {
-    const client = await WebSocketClient.connect((await startTestApp()).url);
+    const client = await WebSocketClient.connect((await app()).url);
     client.socket.send(message, { binary });
     expect((await client.closed).code).toBe(code);
   });
 
   test('gets no compression', async () => {
-    const client = await WebSocketClient.connect((await startTestApp()).url, { perMessageDeflate: true });
+    const client = await WebSocketClient.connect((await app()).url, { perMessageDeflate: true });
     expect(client.socket.extensions).toBe('');
   });
 
   test('may ping, before and after it is acknowledged', async () => {
-    const client = await WebSocketClient.connect((await startTestApp()).url);
+    const client = await WebSocketClient.connect((await app()).url);
     client.send({ type: 'ping', payload: { n: 1 } });
     expect(await client.next()).toEqual({ type: 'pong', payload: { n: 1 } });
     client.send({ type: 'connection_init' });
@@ -118,8 +122,8 @@ describe('a connection', () => {
 
 describe('an operation over a socket', () => {
   test('answers and completes', async () => {
-    const client = await WebSocketClient.open((await startTestApp()).url);
-    const { data } = await client.run(ACQUIRE, { input: { resource: 'job:1', owner: 'A' } });
+    const client = await WebSocketClient.open((await app()).url);
+    const { data } = await client.run(ACQUIRE, { input: { resource: 'answered', owner: 'A' } });
     expect(data.acquireLock).toMatchObject({ __typename: 'LockAcquired', lock: { owner: 'A' } });
   });
 
@@ -128,7 +132,7 @@ describe('an operation over a socket', () => {
     ['an unknown field', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['nesting that would overflow the parser', '{'.repeat(100_000), 'OPERATION_LIMIT_EXCEEDED'],
   ])('with %s is refused, and the socket stays open', async (_, query, code) => {
-    const client = await WebSocketClient.open((await startTestApp()).url);
+    const client = await WebSocketClient.open((await app()).url);
     client.subscribe('1', query);
     const { payload } = await client.expect('error');
     expect(payload[0].extensions.code).toBe(code);
@@ -136,7 +140,7 @@ describe('an operation over a socket', () => {
   });
 
   test('with variables that can not be read answers BAD_USER_INPUT', async () => {
-    const client = await WebSocketClient.open((await startTestApp()).url);
+    const client = await WebSocketClient.open((await app()).url);
     const { errors, data } = await client.run(ACQUIRE, { input: { resource: 7 } });
     expect(data).toBeUndefined();
     expect(errors[0].extensions.code).toBe('BAD_USER_INPUT');
@@ -157,24 +161,24 @@ describe('an operation over a socket', () => {
   });
 
   test('that watches what others watch, too, tells the same under its own id, whatever characters that has', async () => {
-    const { url } = await startTestApp();
+    const { url } = await app();
     const client = await WebSocketClient.open(url);
     const ids = ['1', '"\\\u2028', '😀'];
-    for (const id of ids) client.subscribe(id, WATCH, { resource: 'job:1' });
+    for (const id of ids) client.subscribe(id, WATCH, { resource: 'watched' });
     const begun = [await client.next(), await client.next(), await client.next()];
     expect(begun.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-    await acquireLock(url, 'job:1', 'A');
+    await acquireLock(url, 'watched', 'A');
     const messages = [await client.next(), await client.next(), await client.next()];
     const told = ids.map((id) => ({ type: 'next', id, payload: { data: { lockChanges: { __typename: 'LockEvent' } } } }));
     expect(new Set(messages)).toEqual(new Set(told));
   });
 
   test('sees the change another client makes', async () => {
-    const { url } = await startTestApp();
+    const { url } = await app();
     const client = await WebSocketClient.open(url);
-    client.subscribe('w', WATCH, { resource: 'job:1' });
+    client.subscribe('w', WATCH, { resource: 'seen' });
     expect((await client.expect('next')).payload.data.lockChanges.__typename).toBe('LockSnapshot');
-    await acquireLock(url, 'job:1', 'A');
+    await acquireLock(url, 'seen', 'A');
     expect((await client.expect('next')).payload.data.lockChanges.__typename).toBe('LockEvent');
   });
 });
@@ -185,24 +189,24 @@ describe('the upgrade', () => {
     ['an opaque origin', 'null', 403],
     ['a listed origin', 'https://app.example', 101],
   ])('of %s answers as it should', async (_, origin, status) => {
-    const { url } = await startTestApp({ env: { ALLOWED_ORIGINS: 'https://app.example' } });
+    const { url } = await appOfOrigin();
     expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin } })).toBe(status);
   });
 
   test("of the server's own origin, and of none, is taken", async () => {
-    const { url, origin } = await startTestApp();
+    const { url, origin } = await app();
     expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin } })).toBe(101);
     expect(await WebSocketClient.statusOfUpgrade(url)).toBe(101);
   });
 
   test('of a name that was made to resolve to loopback is refused', async () => {
-    const { url, origin } = await startTestApp();
+    const { url, origin } = await app();
     const host = `evil.example:${new URL(origin).port}`;
     expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin: `http://${host}`, host } })).toBe(403);
   });
 
   test('of a host that is none is refused', async () => {
-    const { url } = await startTestApp();
+    const { url } = await app();
     expect(await WebSocketClient.statusOfUpgrade(url, { headers: { origin: 'http://[', host: '[' } })).toBe(403);
   });
 
@@ -217,7 +221,7 @@ describe('the upgrade', () => {
   });
 
   test('on another path is not found', async () => {
-    const { origin } = await startTestApp();
+    const { origin } = await app();
     expect(await WebSocketClient.statusOfUpgrade(`${origin}/other`)).toBe(404);
   });
 });

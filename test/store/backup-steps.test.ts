@@ -1,25 +1,24 @@
-import * as fs from 'node:fs';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { backUp } from '../../src/store/sqlite/backup.js';
 import { migratedDatabase } from '../support/sqlite-files.js';
 
-// Each step of a backup ends with an fsync: of the copy, then of the directory that has its name.
-vi.mock('node:fs', async (importOriginal) => {
-  const original = await importOriginal<typeof fs>();
-  return { ...original, fsyncSync: vi.fn(original.fsyncSync) };
-});
-
-/** Does this instead of the backup's fsync number `step`, 1 or 2. */
+/** Does this instead of the backup's fsync number `step`: 1 is that of the copy, 2 that of the directory that has its name. */
 function insteadOfFsync(step: number, action: () => void): void {
-  const fsync = vi.mocked(fs.fsyncSync);
-  const original = fsync.getMockImplementation() as typeof fs.fsyncSync;
-  onTestFinished(() => void fsync.mockImplementation(original));
+  const { fsyncSync } = fs;
   let calls = 0;
-  fsync.mockImplementation((descriptor) => {
+  const spy = vi.spyOn(fs, 'fsyncSync').mockImplementation((descriptor) => {
     if (++calls === step) action();
-    else original(descriptor);
+    else fsyncSync(descriptor);
+  });
+  // Whoever imported the function by its name gets this one, too.
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
   });
 }
 

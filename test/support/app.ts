@@ -1,9 +1,13 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect, vi } from 'vitest';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { createDatabase } from './database.js';
 import type { ManualTime } from './manual-time.js';
+import { whenOver } from './shared.js';
+
+/** How long it may take until a server knows that its clients are gone. */
+const LEAK_TIMEOUT_MS = 5_000;
 
 export interface TestApp {
   /** Of the GraphQL endpoint. */
@@ -44,10 +48,10 @@ export async function startTestApp({ env = {}, time }: TestAppOptions = {}): Pro
     isClosed = true;
     await app.close();
   };
-  onTestFinished(async () => {
+  whenOver(async () => {
     if (isClosed) return;
     try {
-      await expectNothingOpen(metric);
+      await expectNothingOpen(origin);
     } finally {
       await close();
     }
@@ -63,16 +67,26 @@ export async function startTestApps(instances: number, { env = {}, ...rest }: Te
 }
 
 async function readMetric(origin: string, name: string): Promise<number> {
-  const text = await (await fetch(`${origin}/metrics`, { headers: { connection: 'close' } })).text();
-  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+  return valueOf(name, await readMetrics(origin));
+}
+
+async function readMetrics(origin: string): Promise<string> {
+  return (await fetch(`${origin}/metrics`, { headers: { connection: 'close' } })).text();
+}
+
+function valueOf(name: string, metrics: string): number {
+  const line = metrics.split('\n').find((candidate) => candidate.startsWith(`${name} `));
   if (line === undefined) throw new Error(`There is no metric ${name}`);
   return Number(line.slice(name.length));
 }
 
-async function expectNothingOpen(metric: TestApp['metric']): Promise<void> {
+async function expectNothingOpen(origin: string): Promise<void> {
   // What a client closed a moment ago may still be on its way to the server.
-  await expect.poll(() => metric('holdfast_watchers'), { message: 'watches left open', timeout: 3_000 }).toBe(0);
-  await expect.poll(() => metric('holdfast_event_streams'), { message: 'streams left open', timeout: 3_000 }).toBe(0);
-  await expect.poll(() => metric('holdfast_websockets'), { message: 'sockets left open', timeout: 3_000 }).toBe(0);
-  await expect.poll(() => metric('holdfast_waiting_calls'), { message: 'calls left waiting', timeout: 3_000 }).toBe(0);
+  await vi.waitFor(async () => {
+    const metrics = await readMetrics(origin);
+    const open = ['holdfast_watchers', 'holdfast_event_streams', 'holdfast_websockets', 'holdfast_waiting_calls'].filter(
+      (name) => valueOf(name, metrics) !== 0,
+    );
+    expect(open, 'left open').toEqual([]);
+  }, LEAK_TIMEOUT_MS);
 }

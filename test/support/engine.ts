@@ -1,10 +1,11 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { WatchItem, WatchRequest } from '../../src/engine/watch.js';
 import { Engine, type EngineOptions } from '../../src/engine/engine.js';
 import { openStore } from '../../src/store/open-store.js';
 import { createDatabase } from './database.js';
 import { ManualTime } from './manual-time.js';
 import { RecordingObserver } from './observer.js';
+import { whenOver } from './shared.js';
 import { placesInLine } from './waiting.js';
 
 export const RETENTION = { eventAgeMs: 3_600_000_000, eventRows: 1_000_000, expiredLockAgeMs: 3_600_000_000 };
@@ -23,12 +24,12 @@ export async function startEngine(
 ): Promise<EngineFixture> {
   const databaseUrl = on?.databaseUrl ?? (await createDatabase());
   // Registered first, so it runs when every engine on the database is closed.
-  if (on === undefined) onTestFinished(async () => expect(await placesInLine(databaseUrl)).toBe(0));
+  if (on === undefined) whenOver(async () => expect(await placesInLine(databaseUrl)).toBe(0));
   const time = on?.time ?? new ManualTime();
   const observer = new RecordingObserver();
   const store = await openStore({ databaseUrl, retryWindowMs: 600_000, time: time.cells });
   const engine = await Engine.start(store, observer, { retention: RETENTION, ...options });
-  onTestFinished(async () => {
+  whenOver(async () => {
     await engine.close();
     expect(observer.watcherCount).toBe(0);
     expect(observer.waitingCount).toBe(0);

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { expect, inject, onTestFinished } from 'vitest';
+import { expect, inject, onTestFinished, vi } from 'vitest';
 import { urlOfDatabase, withClient } from './postgresql/client.js';
 import { PostgresqlServerProcess, type PostgresqlSettings } from './postgresql/server-process.js';
+import { whenOver } from './shared.js';
 
 /** How long the sessions of a client that is gone may take to end. */
 const LEAK_TIMEOUT_MS = 5_000;
@@ -34,8 +35,8 @@ async function createDatabase(how: string): Promise<string> {
   const { url, prefix } = inject('postgresqlServer');
   const name = `${prefix}_${randomBytes(6).toString('hex')}`;
   await withClient(url, (client) => client.query(`CREATE DATABASE ${name} ${how}`));
-  // The hooks of a test run in reverse order: what the test started on the database is closed by now.
-  onTestFinished(() => dropDatabase(url, name));
+  // What was started on the database later is closed by then.
+  whenOver(() => dropDatabase(url, name));
   return urlOfDatabase(url, name);
 }
 
@@ -47,7 +48,7 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
       return (await client.query<Record<string, unknown>>(sql, [name])).rows;
     };
     try {
-      await expect.poll(openSessions, { message: 'sessions left open', timeout: LEAK_TIMEOUT_MS }).toEqual([]);
+      await vi.waitFor(async () => expect(await openSessions(), 'sessions left open').toEqual([]), LEAK_TIMEOUT_MS);
     } finally {
       await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
     }

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import { applyMigrations } from '../../src/store/migrations.js';
+import { sqlitePath } from '../../src/store/database-url.js';
 import { backUp } from '../../src/store/sqlite/backup.js';
-import { temporaryDirectory } from './temporary-directory.js';
+import { createDatabase } from './database.js';
 
 export interface Clock {
   readonly logId: string;
@@ -15,9 +15,7 @@ export interface Clock {
 }
 
 export async function migratedDatabase(): Promise<string> {
-  const path = join(temporaryDirectory(), 'holdfast.db');
-  await applyMigrations(`file:${path}`);
-  return path;
+  return sqlitePath(await createDatabase());
 }
 
 /** Open as a server has it open: until the test is over, or it is closed. */

@@ -14,7 +14,7 @@ export interface Close {
   readonly reason: string;
 }
 
-const DEFAULT_TIMEOUT_MS = 5_000;
+const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
  * A graphql-transport-ws client that does only what it is told, and misses no message: each waits in a queue until

@@ -67,7 +67,7 @@ const during = Array.from({ length: 20 }, (_, n) => `during:${n}`);
 
 test(
   'acquires while another process reads in a long transaction are not kept waiting, and none is lost',
-  { timeout: timeLimit(30_000) },
+  { timeout: timeLimit(60_000) },
   async () => {
     const busy = await whileHeldBy('BEGIN');
     const results = await acquireNames(busy.api, 'during', 20);
@@ -79,7 +79,7 @@ test(
 
 test(
   'acquires while another process holds the database for three seconds wait for it, and none is lost',
-  { timeout: timeLimit(30_000) },
+  { timeout: timeLimit(60_000) },
   async () => {
     const busy = await whileHeldBy('BEGIN EXCLUSIVE');
     const [results] = await Promise.all([acquireNames(busy.api, 'during', 20), busy.endAfter(3_000)]);

@@ -43,7 +43,7 @@ function refusedAs(applied: false | null) {
 
 test(
   'commands that come while the database hangs are all refused with the first group, and never done',
-  { timeout: 30_000 },
+  { timeout: 60_000 },
   async () => {
     const behind = await startBehindProxy();
     const { proxy, engine } = behind;

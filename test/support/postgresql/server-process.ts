@@ -1,10 +1,11 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { quickDirectory } from '../quick-directory.js';
 import { findExecutables, type Executables } from './executables.js';
 
 /** Parameters of PostgreSQL, by name. */
@@ -38,20 +39,6 @@ const PORT_TAKEN = 'Address already in use';
 
 const NAME = 'holdfast-postgresql-';
 
-/** Files in memory. A database is hundreds of them: to create one here takes a tenth of the time. */
-const MEMORY = '/dev/shm';
-/** What all databases of a run may take at a time, with room to spare. */
-const ROOM_BYTES = 2 ** 30;
-
-function roomForData(): string {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY);
-    return bavail * bsize > ROOM_BYTES ? MEMORY : tmpdir();
-  } catch {
-    return tmpdir();
-  }
-}
-
 /** A PostgreSQL server with data of its own in a temporary directory, on a free port of the loopback interface. */
 export class PostgresqlServerProcess {
   readonly #directory = mkdtempSync(join(tmpdir(), NAME));
@@ -74,7 +61,7 @@ export class PostgresqlServerProcess {
    * temporary directory.
    */
   static async create(settings: PostgresqlSettings = {}): Promise<PostgresqlServerProcess> {
-    const server = new PostgresqlServerProcess(settings['fsync'] === 'on' ? tmpdir() : roomForData());
+    const server = new PostgresqlServerProcess(settings['fsync'] === 'on' ? tmpdir() : quickDirectory());
     try {
       await server.#setUp({ ...SETTINGS, ...settings });
       await server.#startOnFreePort();
