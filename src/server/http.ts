@@ -4,16 +4,18 @@ import { Server as NetServer } from 'node:net';
 import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import { JSON_TYPE } from './accept.js';
+import { acceptedTypes, JSON_TYPE, MEDIA_TYPES } from './accept.js';
 import type { MaskError } from './errors.js';
 import { EventStreams } from './event-streams.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
-import { answerJsonPost, send } from './json-post.js';
+import { answerJsonPost } from './json-post.js';
+import { send } from './json-response.js';
 import type { Operations } from './operations.js';
 import type { OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
+import { takeBody, type ReadRequest } from './request-body.js';
 import { normaliseTarget } from './target.js';
 import { createYogaHandler } from './yoga.js';
 
@@ -27,6 +29,8 @@ export interface HttpOptions {
   readonly logger: Logger;
   /** null: there is no page. */
   readonly graphiql: GraphiqlPage | null;
+  /** Whether a POST of JSON takes the short way; false: everything takes Yoga's. */
+  readonly shortWay: boolean;
 }
 
 /** A peer that takes longer to send its headers, or its whole request, holds a connection for nothing. */
@@ -186,7 +190,7 @@ export class HttpServer {
   }
 
   async #graphql(search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { origins, operations, graphiql } = this.#options;
+    const { origins, graphiql } = this.#options;
     const { origin, host, 'content-type': contentType } = request.headers;
     origins.writeCorsHeaders(response, origin);
     if (!origins.allows(origin, host)) {
@@ -201,9 +205,22 @@ export class HttpServer {
       refuse(response, 415, 'The body must be application/json in UTF-8');
     } else if (graphiql?.isAskedFor(request, search) === true) {
       await graphiql.answer(request, response);
-    } else if (request.method === 'GET' || !(await answerJsonPost(request, response, operations))) {
-      await this.#yoga.handle(request, response);
+    } else {
+      await this.#runOperation(request, response);
     }
+  }
+
+  async #runOperation(request: ReadRequest, response: ServerResponse): Promise<void> {
+    const accepted = acceptedTypes(request.headers.accept);
+    const [mediaType] = accepted;
+    if (mediaType === undefined) {
+      refuse(response, 406, `Accept must take one of ${MEDIA_TYPES.join(', ')}`);
+      return;
+    }
+    if (request.method === 'POST' && !(await takeBody(request, response, mediaType))) return;
+    const { operations, shortWay } = this.#options;
+    if (shortWay && request.body !== undefined && (await answerJsonPost(request.body, mediaType, response, operations))) return;
+    await this.#yoga.handle(request, response, { accepted });
   }
 }
 

@@ -127,13 +127,23 @@ describe('a request', () => {
     expect((await readAnswer(response)).errors?.[0]?.extensions['code']).toBe('OPERATION_LIMIT_EXCEEDED');
   });
 
+  test('from a client that takes no type of ours is refused before anything is done: 406', async () => {
+    const { url } = await startTestApp();
+    for (const accept of ['text/html', 'image/*', 'application/json;q=0', 'multipart/mixed']) {
+      const { status, errors } = await post(url, MUTATION, {}, { accept });
+      expect([status, errors?.[0]?.extensions]).toEqual([406, { code: 'BAD_USER_INPUT' }]);
+      expect(errors?.[0]?.message).toContain('application/graphql-response+json');
+    }
+    expect((await post(url, HELD)).data).toEqual({ lock: null });
+  });
+
   test('of a batch is refused', async () => {
     const { url } = await startTestApp();
     const { status, errors } = await postBody(url, JSON.stringify([{ query: HELD }, { query: HELD }]), JSON_TYPE);
     expect([status, errors?.[0]?.extensions['code']]).toEqual([400, 'BAD_USER_INPUT']);
   });
 
-  test.each(['application/json', 'application/graphql-response+json', 'text/event-stream', 'text/plain'])(
+  test.each(['application/json', 'application/graphql-response+json', 'text/event-stream'])(
     'of a body that is not UTF-8, from a client that takes %s, is refused: names that differ stay apart',
     async (accept) => {
       const { url } = await startTestApp();
