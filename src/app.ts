@@ -107,11 +107,12 @@ function createTransports(
   { logger, shortWay = true }: AppParts & { logger: Logger },
 ) {
   const maskError = createMaskError(logger, metrics);
-  const { introspection, allowedOrigins, host } = config;
+  const { introspection, allowedOrigins, host, limits } = config;
   const operations = new Operations({
     schema,
     createContext: (caller) => new GraphQLContext(services, caller),
     introspection,
+    limits,
     maskError,
     metrics,
   });
@@ -119,7 +120,7 @@ function createTransports(
   // The start applied the schema, so an answer of the database is all that is left to ask for.
   const health = new Health(() => services.engine.check());
   const graphiql = config.graphiql ? new GraphiqlPage() : null;
-  const common = { operations, origins, metrics, logger, peers: new PeerWatch() };
+  const common = { operations, limits, origins, metrics, logger, peers: new PeerWatch() };
   const http = new HttpServer({ ...common, maskError, health, graphiql, shortWay });
   const webSockets = new WebSocketTransport(http.server, common);
   return { health, http, webSockets, operations };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS, limitsOf, type Limits } from './server/limits.js';
 import type { RetentionPolicy } from './store/lock-store.js';
 import { problemOfPostgresqlUrl } from './store/postgresql-url.js';
 
@@ -20,6 +21,8 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   readonly graphiql: boolean;
   readonly introspection: boolean;
+  /** What requests, operations and connections may ask for. */
+  readonly limits: Limits;
   readonly logLevel: LogLevel;
 }
 
@@ -65,6 +68,9 @@ const ENVIRONMENT = z.object({
   INTROSPECTION: oneOf(['true', 'false'], 'true'),
   LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
 });
+const LIMIT_VARIABLES = z.object(
+  Object.fromEntries(Object.values(LIMITS).map(({ variable, fallback, max }) => [variable, wholeNumber(fallback, 1, max)])),
+);
 
 /**
  * Reads the configuration from the environment, and touches nothing else. An empty variable counts as left out.
@@ -74,8 +80,10 @@ const ENVIRONMENT = z.object({
 export function readConfig(environment: Environment): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = ENVIRONMENT.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => describe(String(issue.path[0]), given, issue.message)));
+  const limits = LIMIT_VARIABLES.safeParse(given);
+  if (!parsed.success || !limits.success) {
+    const issues = [parsed, limits].flatMap(({ error }) => error?.issues ?? []);
+    throw new ConfigError(issues.map((issue) => describe(String(issue.path[0]), given, issue.message)));
   }
   const env = parsed.data;
   const problems = contradictions(env).map(([variable, allowed]) => describe(variable, env, allowed));
@@ -98,6 +106,7 @@ export function readConfig(environment: Environment): Config {
     allowedOrigins: Object.freeze(env.ALLOWED_ORIGINS),
     graphiql: env.GRAPHIQL === 'true',
     introspection: env.INTROSPECTION === 'true',
+    limits: limitsOf(({ variable }) => limits.data[variable] as number),
     logLevel: env.LOG_LEVEL,
   });
 }

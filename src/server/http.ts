@@ -11,8 +11,9 @@ import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
 import { send } from './json-response.js';
+import type { Limits } from './limits.js';
 import type { Operations } from './operations.js';
-import type { OriginPolicy } from './origins.js';
+import { ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
 import { takeBody, type ReadRequest } from './request-body.js';
@@ -21,6 +22,7 @@ import { createYogaHandler } from './yoga.js';
 
 export interface HttpOptions {
   readonly operations: Operations;
+  readonly limits: Limits;
   readonly maskError: MaskError;
   readonly origins: OriginPolicy;
   readonly health: Health;
@@ -75,7 +77,7 @@ export class HttpServer {
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    const streams = new EventStreams((open) => options.metrics.eventStreams(open));
+    const streams = new EventStreams(options.limits.eventStreams, (open) => options.metrics.eventStreams(open));
     this.#yoga = createYogaHandler({ ...options, streams });
     this.server = createServer(
       {
@@ -194,7 +196,7 @@ export class HttpServer {
     const { origin, host, 'content-type': contentType } = request.headers;
     origins.writeCorsHeaders(response, origin);
     if (!origins.allows(origin, host)) {
-      refuse(response, 403, 'This origin is not allowed: the variable ALLOWED_ORIGINS of the service lists those that are');
+      refuse(response, 403, ORIGIN_REFUSED);
     } else if (request.method === 'OPTIONS') {
       origins.answerPreflight(response);
     } else if (request.method !== 'POST' && request.method !== 'GET') {
@@ -217,8 +219,8 @@ export class HttpServer {
       refuse(response, 406, `Accept must take one of ${MEDIA_TYPES.join(', ')}`);
       return;
     }
-    if (request.method === 'POST' && !(await takeBody(request, response, mediaType))) return;
-    const { operations, shortWay } = this.#options;
+    const { operations, limits, shortWay } = this.#options;
+    if (request.method === 'POST' && !(await takeBody(request, response, mediaType, limits.messageBytes))) return;
     if (shortWay && request.body !== undefined && (await answerJsonPost(request.body, mediaType, response, operations))) return;
     await this.#yoga.handle(request, response, { accepted });
   }

@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http';
 /** How long a browser may remember a preflight. */
 const PREFLIGHT_SECONDS = '600';
 
+export const ORIGIN_REFUSED = 'This origin is not allowed: the variable ALLOWED_ORIGINS of the service lists those that are';
+
 /** From which pages a browser may call. Requests without an Origin come from programs, which are not bound by it. */
 export class OriginPolicy {
   readonly #allowed: ReadonlySet<string>;

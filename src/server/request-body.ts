@@ -4,7 +4,6 @@ import { badUserInput } from '../graphql/errors.js';
 import type { MediaType } from './accept.js';
 import { limitExceeded, notBegun } from './errors.js';
 import { send } from './json-response.js';
-import { LIMITS } from './limits.js';
 
 /** A request whose body was read. It is where Yoga looks for one. */
 export interface ReadRequest extends IncomingMessage {
@@ -16,12 +15,17 @@ export interface ReadRequest extends IncomingMessage {
  *
  * @returns false where it can't be taken: then the request is answered.
  */
-export async function takeBody(request: ReadRequest, response: ServerResponse, mediaType: MediaType): Promise<boolean> {
-  const body = await readBody(request);
+export async function takeBody(
+  request: ReadRequest,
+  response: ServerResponse,
+  mediaType: MediaType,
+  maxBytes: number,
+): Promise<boolean> {
+  const body = await readBody(request, maxBytes);
   if (body === null) {
     // The rest of the body is not read, so the connection is of no more use.
     response.setHeader('connection', 'close');
-    send(response, 413, mediaType, { errors: [limitExceeded(`A request may have at most ${LIMITS.messageBytes} bytes`)] });
+    send(response, 413, mediaType, { errors: [limitExceeded(`A request may have at most ${maxBytes} bytes`)] });
     return false;
   }
   // Decoded, all that is no UTF-8 would be the same U+FFFD: names that differ would name one lock.
@@ -34,14 +38,14 @@ export async function takeBody(request: ReadRequest, response: ServerResponse, m
 }
 
 /** null: more than is allowed. */
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  if (Number(request.headers['content-length'] ?? 0) > LIMITS.messageBytes) return null;
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
   return new Promise((resolve, reject) => {
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > LIMITS.messageBytes) {
+      if (bytes > maxBytes) {
         request.pause();
         resolve(null);
         return;

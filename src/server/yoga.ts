@@ -94,7 +94,9 @@ async function run(
     return 'data' in result ? result : refused(result.errors ?? []);
   }
   if (!takesEvents) return refusal('A subscription needs Accept: text/event-stream, or a WebSocket', 406);
-  if (streams.isFull) return refused([notBegun('The server has as many event streams as it may: try another instance')]);
+  if (streams.isFull) {
+    return refused([notBegun(`The server may have at most ${streams.limit} event streams, and has as many: try another instance`)]);
+  }
 
   streams.add(res);
   const stream = await operations.subscribe({ ...operation, transport: 'sse' });

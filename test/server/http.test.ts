@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { LIMITS } from '../../src/server/limits.js';
+import { DEFAULT_LIMITS } from '../../src/server/limits.js';
 import { startTestApp } from '../support/app.js';
 import { post, postBody, readAnswer } from '../support/http-client.js';
 
@@ -120,7 +120,7 @@ describe('a request', () => {
 
   test.each(['as long as it says', 'in chunks'])('that is too large, %s, is refused: 413', async (title) => {
     const { url } = await startTestApp();
-    const text = JSON.stringify({ query: `{ lock(resource: "${'x'.repeat(LIMITS.messageBytes)}") { id } }` });
+    const text = JSON.stringify({ query: `{ lock(resource: "${'x'.repeat(DEFAULT_LIMITS.messageBytes)}") { id } }` });
     const body = title === 'in chunks' ? new Blob([text]).stream() : text;
     const response = await fetch(url, { method: 'POST', body, headers: JSON_TYPE, duplex: 'half' } as RequestInit);
     expect(response.status).toBe(413);

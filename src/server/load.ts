@@ -1,0 +1,110 @@
+import type { CallerPresence } from '../engine/caller-presence.js';
+import type { Caller } from '../graphql/context.js';
+import { notBegun } from './errors.js';
+import type { Limits } from './limits.js';
+
+/**
+ * Counts the queries and mutations under way, so that what is too much is refused at once: a queue without a bound would make
+ * everybody late. Those that stand in line for a lock make nobody late, and are counted apart.
+ */
+export class Load {
+  readonly #limits: Limits;
+  #underWay = 0;
+  #inLine = 0;
+  /** Those that were let in, in this turn of the event loop, and have not begun. */
+  #letIn = 0;
+  #onIdle: (() => void) | null = null;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Whether one more may begin. Whether it does is known by the end of this turn. */
+  letIn(): boolean {
+    if (this.#underWay - this.#inLine + this.#letIn >= this.#limits.operations) return false;
+    if (this.#letIn === 0) setImmediate(() => (this.#letIn = 0));
+    this.#letIn += 1;
+    return true;
+  }
+
+  begin(): void {
+    this.#underWay += 1;
+    if (this.#letIn > 0) this.#letIn -= 1;
+  }
+
+  /** @throws UNAVAILABLE where as many stand in line as may. */
+  checkLine(): void {
+    const { waitingCalls } = this.#limits;
+    if (this.#inLine < waitingCalls) return;
+    throw notBegun(`At most ${waitingCalls} calls may stand in line at the server, and as many do: try another instance`);
+  }
+
+  standInLine(): void {
+    this.#inLine += 1;
+  }
+
+  end(wasInLine: boolean): void {
+    this.#underWay -= 1;
+    if (wasInLine) this.#inLine -= 1;
+    if (this.#underWay === 0) this.#onIdle?.();
+  }
+
+  /** Resolves when nothing is under way, or when the time is up. */
+  async idle(timeoutMs: number): Promise<void> {
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Who waits for an operation that counts as load until it stands in line. */
+export class LoadingCaller implements Caller {
+  readonly position;
+  readonly turns;
+  readonly #caller: Caller;
+  readonly #load: Load;
+  #isInLine = false;
+
+  constructor(caller: Caller, load: Load) {
+    this.position = caller.position;
+    this.turns = caller.turns;
+    this.#caller = caller;
+    this.#load = load;
+  }
+
+  get isInLine(): boolean {
+    return this.#isInLine;
+  }
+
+  /** @throws UNAVAILABLE where as many stand in line as may. */
+  gone(): CallerPresence {
+    this.#load.checkLine();
+    const presence = this.#caller.gone();
+    return {
+      get aborted() {
+        return presence.aborted;
+      },
+      // From then on it waits for its turn, which is what it asks its caller's presence for.
+      addEventListener: (type, listener) => {
+        this.#standInLine();
+        presence.addEventListener(type, listener);
+      },
+      removeEventListener: (type, listener) => presence.removeEventListener(type, listener),
+    };
+  }
+
+  hasCompleted(): boolean {
+    return this.#caller.hasCompleted();
+  }
+
+  #standInLine(): void {
+    if (this.#isInLine) return;
+    this.#isInLine = true;
+    this.#load.standInLine();
+  }
+}
