@@ -25,7 +25,7 @@ export async function answerJsonPost(
     send(response, 400, mediaType, { errors: [badUserInput(null, params)] });
     return true;
   }
-  const operation = operations.prepare({ ...params, caller: httpCaller(response, null) }, 'http');
+  const operation = await operations.prepare({ ...params, caller: httpCaller(response, null) }, 'http');
   if (isRefused(operation)) {
     sendRefusal(response, mediaType, operation);
     return true;

@@ -18,6 +18,13 @@ import { Load, LoadingCaller } from './load.js';
 import { Results, type ResultStream } from './results.js';
 import { SharedResults } from './shared-results.js';
 
+/**
+ * From an operation that is one too many to its refusal: those who try again at once, though they are told not to, would keep the
+ * server so busy with refusing them that it answered nobody else. On average; were it the same for all, they would all come back
+ * at once.
+ */
+const SHED_MS = 500;
+
 /** What a client sends, over any transport. Its types are checked: `query` is a string, `variables` an object. */
 export interface OperationRequest {
   readonly query: string;
@@ -32,6 +39,8 @@ export interface PreparedOperation extends ExecutionArgs {
   readonly transport: Transport;
   readonly caller: LoadingCaller;
 }
+
+type Prepared = PreparedOperation | readonly GraphQLError[];
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
@@ -62,16 +71,16 @@ export class Operations {
     this.#shared = new SharedResults(options.schema, (result) => this.#mask(result));
   }
 
-  /** The operation, ready to run, or why it can't be. */
-  prepare(request: OperationRequest, transport: Transport): PreparedOperation | readonly GraphQLError[] {
-    let prepared: PreparedOperation | readonly GraphQLError[];
+  /** The operation, ready to run, or why it can't be: at once, but where there are too many. */
+  prepare(request: OperationRequest, transport: Transport): Prepared | Promise<readonly GraphQLError[]> {
+    let prepared: Prepared | null;
     try {
       prepared = this.#prepare(request, transport);
     } catch (error) {
       prepared = [this.#options.maskError(error)];
     }
-    if (isRefused(prepared)) this.#options.metrics.operation('unknown', transport, 'error');
-    return prepared;
+    if (prepared === null || isRefused(prepared)) this.#options.metrics.operation('unknown', transport, 'error');
+    return prepared ?? this.#shed();
   }
 
   /** Runs a query or a mutation. */
@@ -121,7 +130,8 @@ export class Operations {
     await this.#load.idle(timeoutMs);
   }
 
-  #prepare(request: OperationRequest, transport: Transport): PreparedOperation | readonly GraphQLError[] {
+  /** null: there are too many. */
+  #prepare(request: OperationRequest, transport: Transport): Prepared | null {
     if (!this.#accepting) return [notBegun('The server is shutting down')];
     const { schema, createContext, limits } = this.#options;
     const document = this.#documents.read(request.query);
@@ -129,7 +139,7 @@ export class Operations {
     const operation = getOperationAST(document, request.operationName);
     if (operation == null) return [unknownOperation(request.operationName)];
     if (operation.operation !== OperationTypeNode.SUBSCRIPTION) {
-      if (!this.#load.letIn()) return this.#shed();
+      if (!this.#load.letIn()) return null;
     } else if (this.#subscriptions >= limits.subscriptions) {
       return [notBegun(`The server may have at most ${limits.subscriptions} subscriptions, and has as many: try another instance`)];
     }
@@ -147,9 +157,10 @@ export class Operations {
     };
   }
 
-  #shed(): readonly GraphQLError[] {
+  async #shed(): Promise<readonly GraphQLError[]> {
     const { metrics, limits } = this.#options;
     metrics.shed();
+    await new Promise((resolve) => setTimeout(resolve, SHED_MS * (0.5 + Math.random())));
     return [notBegun(`The server may have at most ${limits.operations} operations under way, and has as many: try again later`)];
   }
 

@@ -84,7 +84,7 @@ async function run(
   const { query = '', operationName, variables } = params;
   const position: StreamPosition = { lastEventId: lastEventIdOf(req), revision: null };
   const request = { query, operationName, variables, caller: httpCaller(res, position) };
-  const operation = operations.prepare(request, accepted[0] === EVENT_STREAM ? 'sse' : 'http');
+  const operation = await operations.prepare(request, accepted[0] === EVENT_STREAM ? 'sse' : 'http');
   if (isRefused(operation)) return refused(operation);
   if (req.method === 'GET' && changesLocks(operation)) {
     return refusal('What changes a lock needs a POST', 405, { allow: 'POST' });

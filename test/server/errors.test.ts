@@ -44,7 +44,7 @@ function failingWith(error: Error) {
 
 function prepare(operations: Operations, query: string, variables = {}) {
   const operation = operations.prepare({ query, variables, caller: CALLER }, 'http');
-  if (isRefused(operation)) throw new Error(operation.map(String).join());
+  if (operation instanceof Promise || isRefused(operation)) throw new Error('The operation is refused');
   return operation;
 }
 
