@@ -107,7 +107,7 @@ function createTransports(
   { logger, shortWay = true }: AppParts & { logger: Logger },
 ) {
   const maskError = createMaskError(logger, metrics);
-  const { introspection, allowedOrigins, host, limits } = config;
+  const { introspection, allowedOrigins, allowedHosts, host, limits } = config;
   const operations = new Operations({
     schema,
     createContext: (caller) => new GraphQLContext(services, caller),
@@ -116,7 +116,7 @@ function createTransports(
     maskError,
     metrics,
   });
-  const origins = new OriginPolicy(allowedOrigins, isLoopback(host));
+  const origins = new OriginPolicy({ allowedOrigins, allowedHosts, loopbackOnly: isLoopback(host) });
   // The start applied the schema, so an answer of the database is all that is left to ask for.
   const health = new Health(() => services.engine.check());
   const graphiql = config.graphiql ? new GraphiqlPage() : null;

@@ -25,6 +25,7 @@ describe('readConfig', () => {
       retryWindowMs: 600_000,
       retention: { eventAgeMs: 604_800_000, eventRows: 1_000_000, expiredLockAgeMs: 86_400_000 },
       allowedOrigins: [],
+      allowedHosts: [],
       graphiql: true,
       introspection: true,
       limits: DEFAULT_LIMITS,
@@ -34,7 +35,11 @@ describe('readConfig', () => {
 
   test('gives a value that nobody can change', () => {
     const config = readConfig({});
-    expect([config, config.retention, config.allowedOrigins, config.limits].every((value) => Object.isFrozen(value))).toBe(true);
+    expect(
+      [config, config.retention, config.allowedOrigins, config.allowedHosts, config.limits].every((value) =>
+        Object.isFrozen(value),
+      ),
+    ).toBe(true);
   });
 
   test('of an empty variable gives its default', () => {
@@ -176,6 +181,16 @@ describe('readConfig', () => {
       ]);
     },
   );
+
+  test('takes a list of host names, whose case does not matter', () => {
+    expect(readConfig({ ALLOWED_HOSTS: 'Locks.Example, my_host' }).allowedHosts).toEqual(['locks.example', 'my_host']);
+  });
+
+  test.each(['*', '*.example', 'locks.example:4000', 'http://locks.example', 'a..b', '[::1]'])('refuses the host %s', (host) => {
+    expect(problemsOf({ ALLOWED_HOSTS: host })).toEqual([
+      `ALLOWED_HOSTS="${host}": must be a comma-separated list of host names, without ports, as in locks.example.com`,
+    ]);
+  });
 });
 
 test('a DATABASE_URL that is wrong is refused by every tool in the same words', () => {

@@ -13,7 +13,7 @@ import { answerJsonPost } from './json-post.js';
 import { send } from './json-response.js';
 import type { Limits } from './limits.js';
 import type { Operations } from './operations.js';
-import { ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
+import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
 import { takeBody, type ReadRequest } from './request-body.js';
@@ -159,7 +159,11 @@ export class HttpServer {
   }
 
   async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isKnownPath(path)) {
+    if (!this.#options.origins.allowsHost(request.headers.host)) {
+      // RFC 9110, 15.5.20: the server is not the one that the request is meant for.
+      if (path === PATHS.graphql) refuse(response, 421, HOST_REFUSED);
+      else text(response, 421, HOST_REFUSED);
+    } else if (!isKnownPath(path)) {
       text(response, 404, `Not found: GraphQL is at ${PATHS.graphql}`);
     } else if (path === PATHS.graphql) {
       await this.#graphql(search, request, response);

@@ -12,7 +12,7 @@ import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
 import type { Limits } from './limits.js';
 import { OperationIds } from './operation-ids.js';
 import type { Operations, PreparedOperation } from './operations.js';
-import { ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
+import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
 import { Socket } from './socket.js';
@@ -117,6 +117,7 @@ export class WebSocketTransport {
   #refusalOf(request: IncomingMessage): UpgradeRefusal | null {
     const { origins, limits } = this.#options;
     const { origin, host } = request.headers;
+    if (!origins.allowsHost(host)) return { status: 421, error: badUserInput(null, HOST_REFUSED) };
     if (request.url?.split('?', 1)[0] !== PATHS.graphql) {
       return { status: 404, error: badUserInput(null, `Not found: GraphQL is at ${PATHS.graphql}`) };
     }
