@@ -18,7 +18,7 @@ import { isKnownPath, PATHS, type Path } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
 import { takeBody, type ReadRequest } from './request-body.js';
 import { normaliseTarget } from './target.js';
-import { createYogaHandler } from './yoga.js';
+import type { YogaHandler } from './yoga.js';
 
 export interface HttpOptions {
   readonly operations: Operations;
@@ -69,7 +69,9 @@ const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 export class HttpServer {
   readonly server: Server;
   readonly #options: HttpOptions;
-  readonly #yoga;
+  readonly #streams: EventStreams;
+  /** Loaded by the first request that needs it: it is half of all the files that a start would load. */
+  #yoga: Promise<YogaHandler> | null = null;
   readonly #unanswered = new Set<ServerResponse>();
   /** Resolves when it has stopped listening and no connection is left. */
   readonly #closed: Promise<unknown>;
@@ -77,8 +79,7 @@ export class HttpServer {
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    const streams = new EventStreams(options.limits.eventStreams, (open) => options.metrics.eventStreams(open));
-    this.#yoga = createYogaHandler({ ...options, streams });
+    this.#streams = new EventStreams(options.limits.eventStreams, (open) => options.metrics.eventStreams(open));
     this.server = createServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
@@ -226,7 +227,13 @@ export class HttpServer {
     const { operations, limits, shortWay } = this.#options;
     if (request.method === 'POST' && !(await takeBody(request, response, mediaType, limits.messageBytes))) return;
     if (shortWay && request.body !== undefined && (await answerJsonPost(request.body, mediaType, response, operations))) return;
-    await this.#yoga.handle(request, response, { accepted });
+    const yoga = await (this.#yoga ??= this.#loadYoga());
+    await yoga.handle(request, response, { accepted });
+  }
+
+  async #loadYoga(): Promise<YogaHandler> {
+    const { createYogaHandler } = await import('./yoga.js');
+    return createYogaHandler({ ...this.#options, streams: this.#streams });
   }
 }
 

@@ -30,6 +30,8 @@ export interface YogaOptions {
   readonly peers: PeerWatch;
 }
 
+export type YogaHandler = ReturnType<typeof createYogaHandler>;
+
 /**
  * Yoga answers what GraphQL over HTTP allows besides a POST of JSON: GET, and streams, though the events of these are written
  * here. What an operation is and may do is left to {@link Operations}; all that Yoga would do by itself is off.
