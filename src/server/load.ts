@@ -4,6 +4,15 @@ import { notBegun } from './errors.js';
 import type { Limits } from './limits.js';
 
 /**
+ * From an operation that is one too many to its refusal, on average: those who try again at once, though they are told not to,
+ * would keep the server so busy with refusing them that it answered nobody else. For every thousand who wait for theirs it is so
+ * much longer again, up to a bound: so no more than about two thousand are told a second.
+ */
+const REFUSAL_MS = 500;
+const MANY_REFUSALS = 1_000;
+const LONGEST = 10;
+
+/**
  * Counts the queries and mutations under way, so that what is too much is refused at once: a queue without a bound would make
  * everybody late. Those that stand in line for a lock make nobody late, and are counted apart.
  */
@@ -13,6 +22,7 @@ export class Load {
   #inLine = 0;
   /** Those that were let in, in this turn of the event loop, and have not begun. */
   #letIn = 0;
+  #refusals = 0;
   #onIdle: (() => void) | null = null;
 
   constructor(limits: Limits) {
@@ -25,6 +35,14 @@ export class Load {
     if (this.#letIn === 0) setImmediate(() => (this.#letIn = 0));
     this.#letIn += 1;
     return true;
+  }
+
+  /** Resolves when somebody who was not let in may be told so: not everybody at the same moment. */
+  async beforeRefusal(): Promise<void> {
+    this.#refusals += 1;
+    const times = Math.min(1 + this.#refusals / MANY_REFUSALS, LONGEST);
+    await new Promise((resolve) => setTimeout(resolve, REFUSAL_MS * times * (0.5 + Math.random())));
+    this.#refusals -= 1;
   }
 
   begin(): void {

@@ -18,13 +18,6 @@ import { Load, LoadingCaller } from './load.js';
 import { Results, type ResultStream } from './results.js';
 import { SharedResults } from './shared-results.js';
 
-/**
- * From an operation that is one too many to its refusal: those who try again at once, though they are told not to, would keep the
- * server so busy with refusing them that it answered nobody else. On average; were it the same for all, they would all come back
- * at once.
- */
-const SHED_MS = 500;
-
 /** What a client sends, over any transport. Its types are checked: `query` is a string, `variables` an object. */
 export interface OperationRequest {
   readonly query: string;
@@ -160,7 +153,7 @@ export class Operations {
   async #shed(): Promise<readonly GraphQLError[]> {
     const { metrics, limits } = this.#options;
     metrics.shed();
-    await new Promise((resolve) => setTimeout(resolve, SHED_MS * (0.5 + Math.random())));
+    await this.#load.beforeRefusal();
     return [notBegun(`The server may have at most ${limits.operations} operations under way, and has as many: try again later`)];
   }
 
