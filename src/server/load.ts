@@ -20,7 +20,7 @@ export class Load {
   readonly #limits: Limits;
   #underWay = 0;
   #inLine = 0;
-  /** Those that were let in, in this turn of the event loop, and have not begun. */
+  /** Those that were let in by the messages of one packet, which are all taken before the first of them begins. */
   #letIn = 0;
   #refusals = 0;
   #onIdle: (() => void) | null = null;
@@ -29,10 +29,10 @@ export class Load {
     this.#limits = limits;
   }
 
-  /** Whether one more may begin. Whether it does is known by the end of this turn. */
+  /** Whether one more may begin: then it begins by the end of this turn of the event loop, or never. */
   letIn(): boolean {
     if (this.#underWay - this.#inLine + this.#letIn >= this.#limits.operations) return false;
-    if (this.#letIn === 0) setImmediate(() => (this.#letIn = 0));
+    if (this.#letIn === 0) queueMicrotask(this.#forgetLetIn);
     this.#letIn += 1;
     return true;
   }
@@ -47,7 +47,6 @@ export class Load {
 
   begin(): void {
     this.#underWay += 1;
-    if (this.#letIn > 0) this.#letIn -= 1;
   }
 
   /** @throws UNAVAILABLE where as many stand in line as may. */
@@ -66,6 +65,10 @@ export class Load {
     if (wasInLine) this.#inLine -= 1;
     if (this.#underWay === 0) this.#onIdle?.();
   }
+
+  readonly #forgetLetIn = () => {
+    this.#letIn = 0;
+  };
 
   /** Resolves when nothing is under way, or when the time is up. */
   async idle(timeoutMs: number): Promise<void> {

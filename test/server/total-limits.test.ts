@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startTestApp } from '../support/app.js';
 import { holdWriteLock } from '../support/database-faults.js';
@@ -45,6 +46,20 @@ test('of operations that come in one packet no more are begun than there may be'
   socket.write(requests.join(''));
   const answers = (await readToEnd(socket)).match(/LockAcquired|UNAVAILABLE/g);
   expect(answers).toEqual([...Array(3).fill('LockAcquired'), ...Array(3).fill('UNAVAILABLE')]);
+});
+
+test('of messages that come in one packet no more are begun than there may be', async () => {
+  const client = await WebSocketClient.open((await startTestApp({ env: { MAX_OPERATIONS: '3' } })).url);
+  const { _socket: connection } = client.socket as unknown as { readonly _socket: Socket };
+  connection.cork();
+  for (let n = 0; n < 6; n++) client.subscribe(`${n}`, ACQUIRE, { input: { resource: `r:${n}`, owner: 'A' } });
+  connection.uncork();
+  const told = new Map<string | undefined, string>();
+  while (told.size < 6) {
+    const { type, id } = await client.next();
+    if (type !== 'complete') told.set(id, type);
+  }
+  expect(Object.fromEntries(told)).toEqual({ 0: 'next', 1: 'next', 2: 'next', 3: 'error', 4: 'error', 5: 'error' });
 });
 
 test('who stands in line is no load, but there may be only so many on every transport', async () => {
