@@ -35,6 +35,8 @@ export interface AppParts {
   readonly logger?: Logger;
   /** A time that is set by hand. */
   readonly time?: StoreOptions['time'];
+  /** false: a POST of JSON takes Yoga's way, as everything else does. */
+  readonly shortWay?: boolean;
 }
 
 /**
@@ -49,7 +51,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const closeServices = () => closeAll(closers);
   try {
     const { services, metrics } = await openServices(config, { ...parts, logger }, closers);
-    const { http, ...transports } = createTransports(config, services, metrics, logger);
+    const { http, ...transports } = createTransports(config, services, metrics, { ...parts, logger });
     http.server.listen(config.port, config.host);
     await once(http.server, 'listening');
     const url = urlOf(http.server.address() as AddressInfo);
@@ -98,22 +100,28 @@ function logListening({ databaseUrl, listenUrl }: Config, logger: Logger): Store
   };
 }
 
-function createTransports(config: Config, services: Services, metrics: Metrics, logger: Logger) {
+function createTransports(
+  config: Config,
+  services: Services,
+  metrics: Metrics,
+  { logger, shortWay = true }: AppParts & { logger: Logger },
+) {
   const maskError = createMaskError(logger, metrics);
-  const { introspection, allowedOrigins, host } = config;
+  const { introspection, allowedOrigins, allowedHosts, host, limits } = config;
   const operations = new Operations({
     schema,
     createContext: (caller) => new GraphQLContext(services, caller),
     introspection,
+    limits,
     maskError,
     metrics,
   });
-  const origins = new OriginPolicy(allowedOrigins, isLoopback(host));
+  const origins = new OriginPolicy({ allowedOrigins, allowedHosts, loopbackOnly: isLoopback(host) });
   // The start applied the schema, so an answer of the database is all that is left to ask for.
   const health = new Health(() => services.engine.check());
   const graphiql = config.graphiql ? new GraphiqlPage() : null;
-  const common = { operations, origins, metrics, logger, peers: new PeerWatch() };
-  const http = new HttpServer({ ...common, maskError, health, graphiql });
+  const common = { operations, limits, origins, metrics, logger, peers: new PeerWatch() };
+  const http = new HttpServer({ ...common, maskError, health, graphiql, shortWay });
   const webSockets = new WebSocketTransport(http.server, common);
   return { health, http, webSockets, operations };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS, limitsOf, type Limits } from './server/limits.js';
 import type { RetentionPolicy } from './store/lock-store.js';
 import { problemOfPostgresqlUrl } from './store/postgresql-url.js';
 
@@ -18,8 +19,12 @@ export interface Config {
   readonly retention: RetentionPolicy;
   /** Origins besides the server's own that browsers may call from. */
   readonly allowedOrigins: readonly string[];
+  /** Names that the service is called by, in lower case; none: all, unless it listens on loopback alone. */
+  readonly allowedHosts: readonly string[];
   readonly graphiql: boolean;
   readonly introspection: boolean;
+  /** What requests, operations and connections may ask for. */
+  readonly limits: Limits;
   readonly logLevel: LogLevel;
 }
 
@@ -60,11 +65,15 @@ const ENVIRONMENT = z.object({
   EVENT_RETENTION_ROWS: wholeNumber(1_000_000, 1),
   EXPIRED_RETENTION_HOURS: wholeNumber(24, 1),
   ALLOW_ANONYMOUS: oneOf(['true', 'false'], 'false'),
-  ALLOWED_ORIGINS: origins(),
+  ALLOWED_ORIGINS: list(isOrigin, 'origins, as in https://app.example.com'),
+  ALLOWED_HOSTS: list(isHostName, 'host names, without ports, as in locks.example.com'),
   GRAPHIQL: oneOf(['true', 'false'], 'true'),
   INTROSPECTION: oneOf(['true', 'false'], 'true'),
   LOG_LEVEL: oneOf(LOG_LEVELS, 'info'),
 });
+const LIMIT_VARIABLES = z.object(
+  Object.fromEntries(Object.values(LIMITS).map(({ variable, fallback, max }) => [variable, wholeNumber(fallback, 1, max)])),
+);
 
 /**
  * Reads the configuration from the environment, and touches nothing else. An empty variable counts as left out.
@@ -74,8 +83,10 @@ const ENVIRONMENT = z.object({
 export function readConfig(environment: Environment): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = ENVIRONMENT.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => describe(String(issue.path[0]), given, issue.message)));
+  const limits = LIMIT_VARIABLES.safeParse(given);
+  if (!parsed.success || !limits.success) {
+    const issues = [parsed, limits].flatMap(({ error }) => error?.issues ?? []);
+    throw new ConfigError(issues.map((issue) => describe(String(issue.path[0]), given, issue.message)));
   }
   const env = parsed.data;
   const problems = contradictions(env).map(([variable, allowed]) => describe(variable, env, allowed));
@@ -96,8 +107,10 @@ export function readConfig(environment: Environment): Config {
       expiredLockAgeMs: env.EXPIRED_RETENTION_HOURS * MS_PER_HOUR,
     }),
     allowedOrigins: Object.freeze(env.ALLOWED_ORIGINS),
+    allowedHosts: Object.freeze(env.ALLOWED_HOSTS.map((name) => name.toLowerCase())),
     graphiql: env.GRAPHIQL === 'true',
     introspection: env.INTROSPECTION === 'true',
+    limits: limitsOf(({ variable }) => limits.data[variable] as number),
     logLevel: env.LOG_LEVEL,
   });
 }
@@ -200,17 +213,22 @@ function isPostgresqlUrl(url: string): boolean {
   return /^postgres(ql)?:\/\/./.test(url);
 }
 
-function origins() {
+function list(isItem: (text: string) => boolean, items: string) {
   return z
     .string()
-    .transform((list) =>
-      list
+    .transform((text) =>
+      text
         .split(',')
-        .map((origin) => origin.trim())
-        .filter((origin) => origin !== ''),
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
     )
-    .refine((list) => list.every(isOrigin), 'must be a comma-separated list of origins, as in https://app.example.com')
+    .refine((found) => found.every(isItem), `must be a comma-separated list of ${items}`)
     .default([]);
+}
+
+/** Nothing but a name: neither a port nor a wildcard. */
+function isHostName(value: string): boolean {
+  return /^[\w-]+(\.[\w-]+)*$/.test(value);
 }
 
 /** A scheme, a host and perhaps a port: nothing else, and neither `*` nor `null`. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError, databaseUrlOf, readConfig } from '../src/config.js';
+import { DEFAULT_LIMITS, LIMITS } from '../src/server/limits.js';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -24,15 +25,21 @@ describe('readConfig', () => {
       retryWindowMs: 600_000,
       retention: { eventAgeMs: 604_800_000, eventRows: 1_000_000, expiredLockAgeMs: 86_400_000 },
       allowedOrigins: [],
+      allowedHosts: [],
       graphiql: true,
       introspection: true,
+      limits: DEFAULT_LIMITS,
       logLevel: 'info',
     });
   });
 
   test('gives a value that nobody can change', () => {
     const config = readConfig({});
-    expect([config, config.retention, config.allowedOrigins].every((value) => Object.isFrozen(value))).toBe(true);
+    expect(
+      [config, config.retention, config.allowedOrigins, config.allowedHosts, config.limits].every((value) =>
+        Object.isFrozen(value),
+      ),
+    ).toBe(true);
   });
 
   test('of an empty variable gives its default', () => {
@@ -53,6 +60,14 @@ describe('readConfig', () => {
 
   test.each(['-1', '1.5', '0x10', '1e3', ' 1', '0', '2147483648', 'NaN', '99999999999'])('refuses MAX_TTL_MS=%s', (value) => {
     expect(problemsOf({ MAX_TTL_MS: value })).toEqual([`MAX_TTL_MS="${value}": must be a whole number from 1 to 2147483647`]);
+  });
+
+  test.each(Object.entries(LIMITS))('takes the limit of %s from its variable', (name, { variable, fallback, max }) => {
+    expect(readConfig({ [variable]: '7' }).limits).toEqual({ ...DEFAULT_LIMITS, [name]: 7 });
+    expect(readConfig({ [variable]: '' }).limits).toHaveProperty(name, fallback);
+    for (const value of ['0', String(max + 1), 'x']) {
+      expect(problemsOf({ [variable]: value })).toEqual([`${variable}="${value}": must be a whole number from 1 to ${max}`]);
+    }
   });
 
   test('takes the largest limit that fits into an Int of GraphQL', () => {
@@ -166,6 +181,16 @@ describe('readConfig', () => {
       ]);
     },
   );
+
+  test('takes a list of host names, whose case does not matter', () => {
+    expect(readConfig({ ALLOWED_HOSTS: 'Locks.Example, my_host' }).allowedHosts).toEqual(['locks.example', 'my_host']);
+  });
+
+  test.each(['*', '*.example', 'locks.example:4000', 'http://locks.example', 'a..b', '[::1]'])('refuses the host %s', (host) => {
+    expect(problemsOf({ ALLOWED_HOSTS: host })).toEqual([
+      `ALLOWED_HOSTS="${host}": must be a comma-separated list of host names, without ports, as in locks.example.com`,
+    ]);
+  });
 });
 
 test('a DATABASE_URL that is wrong is refused by every tool in the same words', () => {

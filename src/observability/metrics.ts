@@ -23,6 +23,9 @@ export class Metrics implements EngineObserver {
   readonly #waited = this.#histogram('waited_seconds', 'Time in line, by how it ended', WAIT_SECONDS, ['end']);
   readonly #handOver = this.#histogram('hand_over_seconds', 'Time from the write of a turn in line to its answer', SECONDS);
   readonly #operations = this.#counter('operations_total', 'GraphQL operations', ['type', 'transport', 'result']);
+  readonly #documentHits = this.#counter('document_cache_hits_total', 'Operations whose document was known already', []);
+  readonly #documentMisses = this.#counter('document_cache_misses_total', 'Operations whose document had to be read', []);
+  readonly #shed = this.#counter('operations_shed_total', 'Operations refused because as many were under way as may be', []);
   readonly #faults = this.#counter('faults_total', 'Faults of the server itself, which callers see by their id alone', []);
   readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
   readonly #eventStreams = this.#gauge('event_streams', 'Streams of server-sent events that are open');
@@ -80,6 +83,15 @@ export class Metrics implements EngineObserver {
 
   operation(type: string, transport: Transport, result: 'ok' | 'error'): void {
     this.#operations.inc({ type, transport, result });
+  }
+
+  /** @param wasKnown whether it was in the cache */
+  document(wasKnown: boolean): void {
+    (wasKnown ? this.#documentHits : this.#documentMisses).inc();
+  }
+
+  shed(): void {
+    this.#shed.inc();
   }
 
   fault(): void {

@@ -4,6 +4,8 @@ export const EVENT_STREAM = 'text/event-stream';
 
 export type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE | typeof EVENT_STREAM;
 
+export const MEDIA_TYPES: readonly MediaType[] = [JSON_TYPE, RESPONSE_TYPE, EVENT_STREAM];
+
 /** What each type of ours goes by, the closest name first. A stream must be asked for: no wildcard stands for it. */
 const NAMES: ReadonlyMap<MediaType, readonly string[]> = new Map([
   [JSON_TYPE, [JSON_TYPE, 'application/*', '*/*']],

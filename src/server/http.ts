@@ -4,21 +4,25 @@ import { Server as NetServer } from 'node:net';
 import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import { JSON_TYPE } from './accept.js';
+import { acceptedTypes, JSON_TYPE, MEDIA_TYPES } from './accept.js';
 import type { MaskError } from './errors.js';
 import { EventStreams } from './event-streams.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
-import { answerJsonPost, send } from './json-post.js';
+import { answerJsonPost } from './json-post.js';
+import { send } from './json-response.js';
+import type { Limits } from './limits.js';
 import type { Operations } from './operations.js';
-import type { OriginPolicy } from './origins.js';
+import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
+import { takeBody, type ReadRequest } from './request-body.js';
 import { normaliseTarget } from './target.js';
-import { createYogaHandler } from './yoga.js';
+import type { YogaHandler } from './yoga.js';
 
 export interface HttpOptions {
   readonly operations: Operations;
+  readonly limits: Limits;
   readonly maskError: MaskError;
   readonly origins: OriginPolicy;
   readonly health: Health;
@@ -27,6 +31,8 @@ export interface HttpOptions {
   readonly logger: Logger;
   /** null: there is no page. */
   readonly graphiql: GraphiqlPage | null;
+  /** Whether a POST of JSON takes the short way; false: everything takes Yoga's. */
+  readonly shortWay: boolean;
 }
 
 /** A peer that takes longer to send its headers, or its whole request, holds a connection for nothing. */
@@ -63,7 +69,9 @@ const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 export class HttpServer {
   readonly server: Server;
   readonly #options: HttpOptions;
-  readonly #yoga;
+  readonly #streams: EventStreams;
+  /** Loaded by the first request that needs it: it is half of all the files that a start would load. */
+  #yoga: Promise<YogaHandler> | null = null;
   readonly #unanswered = new Set<ServerResponse>();
   /** Resolves when it has stopped listening and no connection is left. */
   readonly #closed: Promise<unknown>;
@@ -71,8 +79,7 @@ export class HttpServer {
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    const streams = new EventStreams((open) => options.metrics.eventStreams(open));
-    this.#yoga = createYogaHandler({ ...options, streams });
+    this.#streams = new EventStreams(options.limits.eventStreams, (open) => options.metrics.eventStreams(open));
     this.server = createServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
@@ -153,7 +160,11 @@ export class HttpServer {
   }
 
   async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isKnownPath(path)) {
+    if (!this.#options.origins.allowsHost(request.headers.host)) {
+      // RFC 9110, 15.5.20: the server is not the one that the request is meant for.
+      if (path === PATHS.graphql) refuse(response, 421, HOST_REFUSED);
+      else text(response, 421, HOST_REFUSED);
+    } else if (!isKnownPath(path)) {
       text(response, 404, `Not found: GraphQL is at ${PATHS.graphql}`);
     } else if (path === PATHS.graphql) {
       await this.#graphql(search, request, response);
@@ -186,11 +197,11 @@ export class HttpServer {
   }
 
   async #graphql(search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { origins, operations, graphiql } = this.#options;
+    const { origins, graphiql } = this.#options;
     const { origin, host, 'content-type': contentType } = request.headers;
     origins.writeCorsHeaders(response, origin);
     if (!origins.allows(origin, host)) {
-      refuse(response, 403, 'This origin is not allowed: the variable ALLOWED_ORIGINS of the service lists those that are');
+      refuse(response, 403, ORIGIN_REFUSED);
     } else if (request.method === 'OPTIONS') {
       origins.answerPreflight(response);
     } else if (request.method !== 'POST' && request.method !== 'GET') {
@@ -201,9 +212,28 @@ export class HttpServer {
       refuse(response, 415, 'The body must be application/json in UTF-8');
     } else if (graphiql?.isAskedFor(request, search) === true) {
       await graphiql.answer(request, response);
-    } else if (request.method === 'GET' || !(await answerJsonPost(request, response, operations))) {
-      await this.#yoga.handle(request, response);
+    } else {
+      await this.#runOperation(request, response);
     }
+  }
+
+  async #runOperation(request: ReadRequest, response: ServerResponse): Promise<void> {
+    const accepted = acceptedTypes(request.headers.accept);
+    const [mediaType] = accepted;
+    if (mediaType === undefined) {
+      refuse(response, 406, `Accept must take one of ${MEDIA_TYPES.join(', ')}`);
+      return;
+    }
+    const { operations, limits, shortWay } = this.#options;
+    if (request.method === 'POST' && !(await takeBody(request, response, mediaType, limits.messageBytes))) return;
+    if (shortWay && request.body !== undefined && (await answerJsonPost(request.body, mediaType, response, operations))) return;
+    const yoga = await (this.#yoga ??= this.#loadYoga());
+    await yoga.handle(request, response, { accepted });
+  }
+
+  async #loadYoga(): Promise<YogaHandler> {
+    const { createYogaHandler } = await import('./yoga.js');
+    return createYogaHandler({ ...this.#options, streams: this.#streams });
   }
 }
 

@@ -1,25 +1,60 @@
-/** What one operation and one connection may ask for. The same over every transport. */
+/** What may be asked for at once, and by which variable of the environment that is set. */
+export interface Limit {
+  readonly variable: string;
+  readonly fallback: number;
+  readonly max: number;
+}
+
+const MAX_INT = 2_147_483_647;
+
+/**
+ * The limits of requests, operations and connections: the same over every transport. What single values may be (names, metadata,
+ * pages) is part of the API, and the same on every server.
+ */
 export const LIMITS = {
   /** The body of a request, and one WebSocket message: 1 MiB. */
-  messageBytes: 1_048_576,
+  messageBytes: limit('MAX_MESSAGE_BYTES', 1_048_576, 104_857_600),
   /** Lexical tokens of a document: validation takes time quadratic in them. An introspection takes about 300. */
-  tokens: 2_000,
+  tokens: limit('MAX_TOKENS', 2_000, 20_000),
   /** Brackets within brackets in the text, whatever they mean: graphql-js' parser takes stack for each. */
-  nesting: 64,
+  nesting: limit('MAX_NESTING', 64, 500),
   /** Fields within fields. An introspection goes 14 deep. */
-  depth: 20,
+  depth: limit('MAX_DEPTH', 20, 500),
   /** Fields of the operation itself, aliases included: each is a query or a command of its own. */
-  rootFields: 50,
-  /** Fields in all, with every fragment counted where it is spread. */
-  fields: 1_000,
+  rootFields: limit('MAX_ROOT_FIELDS', 50),
+  /** Fields in all, aliases included, with every fragment counted where it is spread. */
+  fields: limit('MAX_FIELDS', 1_000),
+  /** Directives in the text of a document. */
+  directives: limit('MAX_DIRECTIVES', 50),
   /** Values of an answer, each field counted once for each row of its page: so many take about 150 ms. */
-  answerValues: 25_000,
+  answerValues: limit('MAX_ANSWER_VALUES', 25_000),
+  /** Queries and mutations under way in all. More would only make each other late, so they are refused. */
+  operations: limit('MAX_OPERATIONS', 1_000),
+  /** Of these, calls that stand in line do not count. So many may: each takes up to 10 KB. */
+  waitingCalls: limit('MAX_WAITING_CALLS', 100_000),
+  /** Subscriptions under way in all: each takes a few kilobytes. */
+  subscriptions: limit('MAX_SUBSCRIPTIONS', 100_000),
   /** Operations under way on one WebSocket, subscriptions included. */
-  operationsPerSocket: 1_000,
-  /** Subscriptions under way in all, over whatever transport: each takes a few kilobytes. */
-  subscriptions: 100_000,
+  operationsPerSocket: limit('MAX_OPERATIONS_PER_WEBSOCKET', 1_000),
   /** WebSockets that are open at once. */
-  sockets: 10_000,
+  sockets: limit('MAX_WEBSOCKETS', 10_000),
+  /** How long a WebSocket may take to send its connection_init: else it is closed with 4408. */
+  initTimeoutMs: limit('INIT_TIMEOUT_MS', 3_000),
   /** Streams of server-sent events that are open at once. */
-  eventStreams: 10_000,
-} as const;
+  eventStreams: limit('MAX_EVENT_STREAMS', 10_000),
+  /** Documents that are kept parsed and validated. */
+  cachedDocuments: limit('CACHED_DOCUMENTS', 1_000, 1_000_000),
+} as const satisfies Record<string, Limit>;
+
+export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
+
+/** The limits, each as `valueOf` says. */
+export function limitsOf(valueOf: (limit: Limit) => number): Limits {
+  return Object.freeze(Object.fromEntries(Object.entries(LIMITS).map(([name, limit]) => [name, valueOf(limit)]))) as Limits;
+}
+
+export const DEFAULT_LIMITS = limitsOf(({ fallback }) => fallback);
+
+function limit(variable: string, fallback: number, max = MAX_INT): Limit {
+  return { variable, fallback, max };
+}

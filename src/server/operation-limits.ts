@@ -1,19 +1,24 @@
 import { Kind, type DocumentNode, type FragmentDefinitionNode, type GraphQLError, type SelectionSetNode } from 'graphql';
 import { limitExceeded } from './errors.js';
-import { LIMITS } from './limits.js';
+import type { Limits } from './limits.js';
 
 /**
  * Refuses a text that nests its brackets too deeply, before the parser sees it: the parser is recursive, and a few
- * thousand `[` or `{` overflow its stack in spite of any limit on tokens. One pass, which knows strings and comments.
+ * thousand `[` or `{` overflow its stack in spite of any limit on tokens. And one with too many directives. One pass, which
+ * knows strings and comments.
  */
-export function checkNesting(text: string): GraphQLError | null {
+export function checkText(text: string, limits: Limits): GraphQLError | null {
   let nesting = 0;
+  let directives = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x7b: // {
       case 0x5b: // [
       case 0x28: // (
-        if (++nesting > LIMITS.nesting) return limitExceeded(`Brackets may be nested at most ${LIMITS.nesting} deep`);
+        if (++nesting > limits.nesting) return limitExceeded(`Brackets may be nested at most ${limits.nesting} deep`);
+        break;
+      case 0x40: // @
+        if (++directives > limits.directives) return limitExceeded(`A document may have at most ${limits.directives} directives`);
         break;
       case 0x7d: // }
       case 0x5d: // ]
@@ -32,7 +37,7 @@ export function checkNesting(text: string): GraphQLError | null {
 }
 
 /** Refuses a document that is too deep or too wide. It need not be valid: unknown fragments count nothing, cycles once. */
-export function checkShape(document: DocumentNode): GraphQLError | null {
+export function checkShape(document: DocumentNode, limits: Limits): GraphQLError | null {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
@@ -41,9 +46,9 @@ export function checkShape(document: DocumentNode): GraphQLError | null {
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
     const { depth, fields, ownFields } = measure(definition.selectionSet);
-    if (depth > LIMITS.depth) return limitExceeded(`Fields may be nested at most ${LIMITS.depth} deep`);
-    if (ownFields > LIMITS.rootFields) return limitExceeded(`An operation may have at most ${LIMITS.rootFields} fields of its own`);
-    if (fields > LIMITS.fields) return limitExceeded(`An operation may have at most ${LIMITS.fields} fields in all`);
+    if (depth > limits.depth) return limitExceeded(`Fields may be nested at most ${limits.depth} deep`);
+    if (ownFields > limits.rootFields) return limitExceeded(`An operation may have at most ${limits.rootFields} fields of its own`);
+    if (fields > limits.fields) return limitExceeded(`An operation may have at most ${limits.fields} fields in all`);
   }
   return null;
 }

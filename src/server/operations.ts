@@ -13,7 +13,8 @@ import type { Caller } from '../graphql/context.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
-import { LIMITS } from './limits.js';
+import type { Limits } from './limits.js';
+import { Load, LoadingCaller } from './load.js';
 import { Results, type ResultStream } from './results.js';
 import { SharedResults } from './shared-results.js';
 
@@ -29,13 +30,17 @@ export interface OperationRequest {
 export interface PreparedOperation extends ExecutionArgs {
   readonly type: OperationTypeNode;
   readonly transport: Transport;
+  readonly caller: LoadingCaller;
 }
+
+type Prepared = PreparedOperation | readonly GraphQLError[];
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
   /** Called once for each operation. */
   readonly createContext: (caller: Caller) => object;
   readonly introspection: boolean;
+  readonly limits: Limits;
   readonly maskError: MaskError;
   readonly metrics: Metrics;
 }
@@ -48,32 +53,32 @@ export class Operations {
   readonly #options: OperationsOptions;
   readonly #documents: Documents;
   readonly #shared: SharedResults;
-  #underWay = 0;
+  readonly #load: Load;
   #subscriptions = 0;
   #accepting = true;
-  #idle: (() => void) | null = null;
 
   constructor(options: OperationsOptions) {
     this.#options = options;
-    this.#documents = new Documents(options.schema, options.introspection);
+    this.#documents = new Documents(options);
+    this.#load = new Load(options.limits);
     this.#shared = new SharedResults(options.schema, (result) => this.#mask(result));
   }
 
-  /** The operation, ready to run, or why it can't be. */
-  prepare(request: OperationRequest, transport: Transport): PreparedOperation | readonly GraphQLError[] {
-    let prepared: PreparedOperation | readonly GraphQLError[];
+  /** The operation, ready to run, or why it can't be: at once, but where there are too many. */
+  prepare(request: OperationRequest, transport: Transport): Prepared | Promise<readonly GraphQLError[]> {
+    let prepared: Prepared | null;
     try {
       prepared = this.#prepare(request, transport);
     } catch (error) {
       prepared = [this.#options.maskError(error)];
     }
-    if (isRefused(prepared)) this.#options.metrics.operation('unknown', transport, 'error');
-    return prepared;
+    if (prepared === null || isRefused(prepared)) this.#options.metrics.operation('unknown', transport, 'error');
+    return prepared ?? this.#shed();
   }
 
   /** Runs a query or a mutation. */
   execute(operation: PreparedOperation): Promise<ExecutionResult> | ExecutionResult {
-    this.#underWay += 1;
+    this.#load.begin();
     let result: Promise<ExecutionResult> | ExecutionResult;
     try {
       result = execute(operation);
@@ -115,41 +120,45 @@ export class Operations {
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */
   async drain(timeoutMs: number): Promise<void> {
     this.#accepting = false;
-    if (this.#underWay === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      this.#idle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    await this.#load.idle(timeoutMs);
   }
 
-  #prepare(request: OperationRequest, transport: Transport): PreparedOperation | readonly GraphQLError[] {
+  /** null: there are too many. */
+  #prepare(request: OperationRequest, transport: Transport): Prepared | null {
     if (!this.#accepting) return [notBegun('The server is shutting down')];
-    const { schema, createContext } = this.#options;
+    const { schema, createContext, limits } = this.#options;
     const document = this.#documents.read(request.query);
     if (isRefused(document)) return document;
     const operation = getOperationAST(document, request.operationName);
     if (operation == null) return [unknownOperation(request.operationName)];
-    if (operation.operation === OperationTypeNode.SUBSCRIPTION && this.#subscriptions >= LIMITS.subscriptions) {
-      return [notBegun('The server has as many subscriptions as it may: try another instance')];
+    if (operation.operation !== OperationTypeNode.SUBSCRIPTION) {
+      if (!this.#load.letIn()) return null;
+    } else if (this.#subscriptions >= limits.subscriptions) {
+      return [notBegun(`The server may have at most ${limits.subscriptions} subscriptions, and has as many: try another instance`)];
     }
+    const caller = new LoadingCaller(request.caller, this.#load);
     return {
       type: operation.operation,
       transport,
+      caller,
       schema,
       document,
       operationName: request.operationName,
       variableValues: request.variables,
-      contextValue: createContext(request.caller),
+      contextValue: createContext(caller),
       rootValue: undefined,
     };
   }
 
+  async #shed(): Promise<readonly GraphQLError[]> {
+    const { metrics, limits } = this.#options;
+    metrics.shed();
+    await this.#load.beforeRefusal();
+    return [notBegun(`The server may have at most ${limits.operations} operations under way, and has as many: try again later`)];
+  }
+
   #answer(operation: PreparedOperation, result: ExecutionResult): ExecutionResult {
-    this.#underWay -= 1;
-    if (this.#underWay === 0) this.#idle?.();
+    this.#load.end(operation.caller.isInLine);
     this.#options.metrics.operation(operation.type, operation.transport, result.errors === undefined ? 'ok' : 'error');
     return this.#mask(result);
   }

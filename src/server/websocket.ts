@@ -2,25 +2,27 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ExecutionArgs } from 'graphql';
 import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer } from 'graphql-ws';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { ReadTurns } from '../engine/read-turns.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
-import { limitExceeded } from './errors.js';
-import { LIMITS } from './limits.js';
+import { badUserInput } from '../graphql/errors.js';
+import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
+import type { Limits } from './limits.js';
 import { OperationIds } from './operation-ids.js';
 import type { Operations, PreparedOperation } from './operations.js';
-import type { OriginPolicy } from './origins.js';
+import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
 import { Socket } from './socket.js';
 import { SocketCaller } from './socket-caller.js';
 import { normaliseTarget } from './target.js';
-import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
+import { asksForWebSocket, ignoreUpgrade, refuseUpgrade, type UpgradeRefusal } from './upgrade.js';
 
 export interface WebSocketOptions {
   readonly operations: Operations;
+  readonly limits: Limits;
   readonly origins: OriginPolicy;
   readonly peers: PeerWatch;
   readonly metrics: Metrics;
@@ -33,24 +35,32 @@ const GOING_AWAY = 1001;
 /** RFC 6455, 7.4.1: a type of data that is not taken. */
 const UNSUPPORTED_DATA = 1003;
 
+/** It is told how long it had. */
+const INIT_TIMED_OUT: number = CloseCode.ConnectionInitialisationTimeout;
+
 /** RFC 6455, 5.5: what a control frame holds, less the code. */
 const MAX_REASON_BYTES = 123;
-
-/** A client that has not sent its connection_init by then is closed with 4408. */
-const INIT_TIMEOUT_MS = 3_000;
 
 /** How long a peer may take to answer a close before its connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
+/** RFC 6455, 7.4.1: a message that is too big. */
+const TOO_BIG = 1009;
+
 /** Not a literal in the call: the types of ws do not know `closeTimeout` yet. */
-const SOCKET_OPTIONS = {
+const socketOptions = ({ messageBytes }: Limits) => ({
   noServer: true,
-  maxPayload: LIMITS.messageBytes,
+  maxPayload: messageBytes,
+  WebSocket: class extends WebSocket {
+    override close(code?: number, reason?: string | Buffer): void {
+      super.close(code, code === TOO_BIG ? `A message may have at most ${messageBytes} bytes` : reason);
+    }
+  },
   // A small compressed frame may inflate to a large one.
   perMessageDeflate: false,
   closeTimeout: CLOSE_TIMEOUT_MS,
   handleProtocols: (offered: Set<string>) => handleProtocols(offered),
-};
+});
 
 /** What is known of one connection besides the protocol's own state. */
 interface Connection extends Recipient {
@@ -66,12 +76,13 @@ interface Connection extends Recipient {
 export class WebSocketTransport {
   readonly #options: WebSocketOptions;
   readonly #protocol: ProtocolServer<Connection>;
-  readonly #sockets = new WebSocketServer(SOCKET_OPTIONS);
+  readonly #sockets: WebSocketServer;
   #closing = false;
 
   constructor(server: Server, options: WebSocketOptions) {
     this.#options = options;
-    this.#protocol = makeServer(protocolOptions(options.operations));
+    this.#protocol = makeServer(protocolOptions(options));
+    this.#sockets = new WebSocketServer(socketOptions(options.limits));
     server.on('upgrade', (request, socket, head) => {
       try {
         if (asksForWebSocket(request)) this.#upgrade(request, socket, head);
@@ -97,19 +108,23 @@ export class WebSocketTransport {
     normaliseTarget(request);
     const refusal = this.#refusalOf(request);
     if (refusal !== null) {
-      socket.on('error', () => socket.destroy());
-      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      refuseUpgrade(socket, refusal);
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket as Duplex & TcpConnection));
   }
 
-  #refusalOf(request: IncomingMessage): string | null {
+  #refusalOf(request: IncomingMessage): UpgradeRefusal | null {
+    const { origins, limits } = this.#options;
     const { origin, host } = request.headers;
-    if (request.url?.split('?', 1)[0] !== PATHS.graphql) return '404 Not Found';
-    if (!this.#options.origins.allows(origin, host)) return '403 Forbidden';
-    if (this.#closing || this.#sockets.clients.size >= LIMITS.sockets) return '503 Service Unavailable';
-    return null;
+    if (!origins.allowsHost(host)) return { status: 421, error: badUserInput(null, HOST_REFUSED) };
+    if (request.url?.split('?', 1)[0] !== PATHS.graphql) {
+      return { status: 404, error: badUserInput(null, `Not found: GraphQL is at ${PATHS.graphql}`) };
+    }
+    if (!origins.allows(origin, host)) return { status: 403, error: badUserInput(null, ORIGIN_REFUSED) };
+    if (this.#closing) return unavailable('The server is shutting down');
+    if (this.#sockets.clients.size < limits.sockets) return null;
+    return unavailable(`The server may have at most ${limits.sockets} WebSockets open, and has as many: try another instance`);
   }
 
   #open(webSocket: WebSocket, tcp: Duplex & TcpConnection): void {
@@ -124,8 +139,7 @@ export class WebSocketTransport {
       {
         protocol: webSocket.protocol,
         send: (data) => socket.send(data),
-        // A reason may quote what the client sent, of any length.
-        close: (code, reason = '') => webSocket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason),
+        close: (code, reason = '') => webSocket.close(code, this.#reasonFor(code, reason)),
         onMessage: (handle) => {
           const ids = (connection.ids = new OperationIds(handle));
           webSocket.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary, webSocket, connection, ids));
@@ -144,14 +158,21 @@ export class WebSocketTransport {
     });
   }
 
+  #reasonFor(code: number | undefined, reason: string): string {
+    if (code === INIT_TIMED_OUT) return `connection_init must come within ${this.#options.limits.initTimeoutMs} ms`;
+    // It may quote what the client sent, of any length.
+    return Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason;
+  }
+
   #take(data: Buffer, isBinary: boolean, socket: WebSocket, connection: Connection, ids: OperationIds): void {
     // Of text ws has checked that it is UTF-8. Of bytes that are not, names that differ would be read as one.
     if (isBinary) {
       socket.close(UNSUPPORTED_DATA, 'Messages must be text');
       return;
     }
-    if (ids.waiting > LIMITS.operationsPerSocket) {
-      socket.close(CloseCode.BadRequest, 'Too many messages of an id that is ending');
+    const { operationsPerSocket } = this.#options.limits;
+    if (ids.waiting > operationsPerSocket) {
+      socket.close(CloseCode.BadRequest, `At most ${operationsPerSocket} messages may wait for the end of an operation`);
       return;
     }
     connection.underWay += 1;
@@ -175,15 +196,23 @@ export class WebSocketTransport {
   }
 }
 
-function protocolOptions(operations: Operations): Parameters<typeof makeServer<Record<string, unknown>, Connection>>[0] {
+function unavailable(message: string): UpgradeRefusal {
+  const error = notBegun(message);
+  return { ...statusOfRefusal([error]), error };
+}
+
+function protocolOptions({
+  operations,
+  limits,
+}: WebSocketOptions): Parameters<typeof makeServer<Record<string, unknown>, Connection>>[0] {
   return {
-    connectionInitWaitTimeout: INIT_TIMEOUT_MS,
+    connectionInitWaitTimeout: limits.initTimeoutMs,
     // Refusals are returned: a throw would close the whole socket with 4500, on which clients give up.
     onSubscribe(context, id, { query, operationName, variables }) {
       const { extra } = context;
       extra.ids?.begins(id);
-      if (extra.underWay > LIMITS.operationsPerSocket) {
-        return [limitExceeded(`A connection may have at most ${LIMITS.operationsPerSocket} operations under way`)];
+      if (extra.underWay > limits.operationsPerSocket) {
+        return [limitExceeded(`A connection may have at most ${limits.operationsPerSocket} operations under way`)];
       }
       return operations.prepare({ query, operationName, variables, caller: new SocketCaller(context, id) }, 'websocket');
     },

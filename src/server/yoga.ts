@@ -4,20 +4,23 @@ import { createYoga, type GraphQLHTTPExtensions, type GraphQLParams, type Plugin
 import { badUserInput } from '../graphql/errors.js';
 import { HOLDING_FIELD } from '../graphql/hold-lock.js';
 import type { StreamPosition } from '../graphql/stream-position.js';
-import { acceptedTypes, EVENT_STREAM } from './accept.js';
+import { EVENT_STREAM, JSON_TYPE, type MediaType } from './accept.js';
 import { sendEvents } from './event-stream.js';
 import type { EventStreams } from './event-streams.js';
 import { notBegun, statusOfRefusal, type MaskError } from './errors.js';
 import { httpCaller } from './http-caller.js';
-import { LIMITS } from './limits.js';
 import { isRefused, type Operations, type PreparedOperation } from './operations.js';
 import { PATHS } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
+import type { ReadRequest } from './request-body.js';
+import { readBodyParams, readSearchParams } from './request-params.js';
 import type { ResultStream } from './results.js';
 
 interface ServerContext {
-  readonly req: IncomingMessage;
+  readonly req: ReadRequest;
   readonly res: ServerResponse;
+  /** What the caller takes, the type that it would rather have first; there is one. */
+  readonly accepted: readonly MediaType[];
 }
 
 export interface YogaOptions {
@@ -27,9 +30,11 @@ export interface YogaOptions {
   readonly peers: PeerWatch;
 }
 
+export type YogaHandler = ReturnType<typeof createYogaHandler>;
+
 /**
- * Yoga reads what GraphQL over HTTP allows besides a POST of JSON, and writes the answers, but for server-sent events.
- * What an operation is and may do is left to {@link Operations}; all that Yoga would do by itself is off.
+ * Yoga answers what GraphQL over HTTP allows besides a POST of JSON: GET, and streams, though the events of these are written
+ * here. What an operation is and may do is left to {@link Operations}; all that Yoga would do by itself is off.
  */
 export function createYogaHandler(options: YogaOptions) {
   const { maskError } = options;
@@ -37,7 +42,8 @@ export function createYogaHandler(options: YogaOptions) {
     graphqlEndpoint: PATHS.graphql,
     plugins: [useOperations(options)],
     maskedErrors: { maskError: (error) => maskProtocolError(error, maskError) },
-    maxRequestBodySize: LIMITS.messageBytes,
+    // The body was read before, within its limit.
+    maxRequestBodySize: false,
     logging: false,
     cors: false,
     graphiql: false,
@@ -51,30 +57,36 @@ export function createYogaHandler(options: YogaOptions) {
 
 function useOperations(options: YogaOptions): Plugin<object, ServerContext> {
   return {
-    onParams({ request, setParamsHandler }) {
-      setParamsHandler(async ({ params, context }) => {
-        const types = acceptedTypes(context.req.headers.accept);
-        const result = await run(params, context, options, types.includes(EVENT_STREAM));
-        // Yoga knows no q.
-        if (types.length > 0) request.headers.set('accept', types.join());
-        return result;
-      });
+    onRequestParse({ request, serverContext: { req, accepted }, setRequestParser }) {
+      // Yoga knows no q: it is told the one type that the caller would rather have.
+      request.headers.set('accept', accepted[0] ?? JSON_TYPE);
+      setRequestParser(() => readParams(req));
+    },
+    onParams({ setParamsHandler }) {
+      setParamsHandler(({ params, context }) => run(params, context, options));
     },
     // Whether a connection is kept is the server's to say, which may be shutting down.
     onResponse: ({ response }) => response.headers.delete('connection'),
   };
 }
 
+/** @throws a GraphQLError that says what is wrong with them. */
+function readParams({ body, url = '' }: ReadRequest): GraphQLParams {
+  const params = body === undefined ? readSearchParams(url.slice(url.indexOf('?') + 1)) : readBodyParams(body);
+  if (typeof params === 'string') throw withHttp(badUserInput(null, params), { status: 400 });
+  return params as GraphQLParams;
+}
+
 async function run(
   params: GraphQLParams,
-  { req, res }: ServerContext,
+  { req, res, accepted }: ServerContext,
   { operations, streams, peers }: YogaOptions,
-  takesEvents: boolean,
 ): Promise<ExecutionResult> {
+  const takesEvents = accepted.includes(EVENT_STREAM);
   const { query = '', operationName, variables } = params;
   const position: StreamPosition = { lastEventId: lastEventIdOf(req), revision: null };
   const request = { query, operationName, variables, caller: httpCaller(res, position) };
-  const operation = operations.prepare(request, takesEvents ? 'sse' : 'http');
+  const operation = await operations.prepare(request, accepted[0] === EVENT_STREAM ? 'sse' : 'http');
   if (isRefused(operation)) return refused(operation);
   if (req.method === 'GET' && changesLocks(operation)) {
     return refusal('What changes a lock needs a POST', 405, { allow: 'POST' });
@@ -84,10 +96,12 @@ async function run(
     return 'data' in result ? result : refused(result.errors ?? []);
   }
   if (!takesEvents) return refusal('A subscription needs Accept: text/event-stream, or a WebSocket', 406);
-  if (streams.isFull) return refused([notBegun('The server has as many event streams as it may: try another instance')]);
+  if (streams.isFull) {
+    return refused([notBegun(`The server may have at most ${streams.limit} event streams, and has as many: try another instance`)]);
+  }
 
   streams.add(res);
-  const stream = await operations.subscribe(operation);
+  const stream = await operations.subscribe({ ...operation, transport: 'sse' });
   if (!('next' in stream)) return stream;
   // The caller may have gone while the stream was set up: then nobody else ends it.
   if (res.destroyed) {
@@ -151,12 +165,7 @@ function withHttp(error: GraphQLError, http: GraphQLHTTPExtensions): GraphQLErro
   return new GraphQLError(message, { nodes, source, positions, path, extensions: { ...extensions, http } });
 }
 
-/** Yoga's own refusals of a request (its parameters, its method) carry the status, and no code that we document. */
+/** What has a status of HTTP was made here. */
 function maskProtocolError(error: unknown, maskError: MaskError): GraphQLError {
-  // Yoga reads two parameters of a GET with JSON.parse, and lets through what that throws. Operations throw nothing.
-  if (error instanceof SyntaxError) {
-    return withHttp(badUserInput(null, 'variables and extensions must be JSON objects'), { status: 400 });
-  }
-  if (!(error instanceof GraphQLError) || error.extensions.http === undefined) return maskError(error);
-  return withHttp(badUserInput(null, error.message), error.extensions.http);
+  return error instanceof GraphQLError && error.extensions.http !== undefined ? error : maskError(error);
 }

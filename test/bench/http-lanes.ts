@@ -42,7 +42,7 @@ export class HttpLane {
     const length = /content-length: (\d+)/.exec(head)?.[1];
     const isWhole = length === undefined ? body.endsWith('0\r\n\r\n') : Buffer.byteLength(body) >= Number(length);
     if (!isWhole) return;
-    if (!head.startsWith('http/1.1 200')) throw new Error(`${head}\n${body}`);
+    if (!/^http\/1.1 (200|503)/.test(head)) throw new Error(`${head}\n${body}`);
     this.#received = '';
     this.#resolve?.(body);
   }

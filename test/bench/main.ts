@@ -3,12 +3,14 @@ import { benchHeldLocks } from './held-locks.js';
 import { benchHistory } from './history.js';
 import { benchPostgresql } from './postgresql.js';
 import { benchSnapshots } from './snapshots.js';
+import { benchStart } from './start.js';
 import { benchTransports } from './transports.js';
 import { benchWaiting } from './waiting.js';
 import { benchWatch } from './watch.js';
 import { benchWriter } from './writer.js';
 
 const BENCHES = {
+  start: benchStart,
   writer: benchWriter,
   transports: benchTransports,
   watch: benchWatch,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { HttpLane } from './http-lanes.js';
 import { benchDirectory, fdatasyncMs, medians, ms, ratio, runLanes, table, whole, type Measured } from './measure.js';
+import { benchOverload } from './overload.js';
 import { acquireBody, expectAnswer, noopBody, releaseBody } from './operations.js';
 import { startBaseline, startHoldfast, type ServerProcess } from './processes.js';
 import { WebSocketLanes } from './websocket-lanes.js';
@@ -35,6 +36,7 @@ export async function benchTransports(): Promise<void> {
     for (const server of Object.values(servers)) await server.stop();
     directory.remove();
   }
+  await benchOverload();
 }
 
 type Servers = Record<'holdfast' | 'echo' | 'yoga' | 'graphqlWs', ServerProcess>;

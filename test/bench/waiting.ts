@@ -170,7 +170,8 @@ async function everything(socket: WebSocketLanes): Promise<[number, number]> {
 
 /** Ten thousand who stand in line, and what they cost while nothing happens. */
 async function benchCrowd(directory: string): Promise<void> {
-  const server = await startHoldfast(join(directory, 'crowd.db'));
+  // They come all at once.
+  const server = await startHoldfastOn(`file:${join(directory, 'crowd.db')}`, { MAX_OPERATIONS: String(2 * WAITERS) });
   const sockets = await Promise.all(Array.from({ length: LANES }, () => WebSocketLanes.open(server.url)));
   const socketOf = (n: number) => sockets[n % LANES] as WebSocketLanes;
   for (let n = 0; n < WAITED_FOR; n++) await socketOf(n).run(acquireBody(`crowded:${n}`, 'holder', 3_600_000));

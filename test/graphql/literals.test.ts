@@ -1,7 +1,9 @@
 import type { GraphQLError } from 'graphql';
 import { expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.js';
+import { Metrics } from '../../src/observability/metrics.js';
 import { Documents } from '../../src/server/documents.js';
+import { DEFAULT_LIMITS } from '../../src/server/limits.js';
 import { dataOf, expectBadInput, startApi } from './api.js';
 
 const acquire = (variables: string, metadata: string) =>
@@ -42,6 +44,8 @@ test('a literal that no Int can be does not fit the schema', () => {
 });
 
 function refusalsOf(text: string): unknown {
-  const errors = new Documents(schema, false).read(text) as readonly GraphQLError[];
+  const metrics = new Metrics(() => Promise.resolve(0));
+  const documents = new Documents({ schema, introspection: false, limits: DEFAULT_LIMITS, metrics });
+  const errors = documents.read(text) as readonly GraphQLError[];
   return errors.map(({ extensions }) => extensions);
 }

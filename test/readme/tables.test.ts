@@ -59,16 +59,20 @@ describe('the table of the configuration', () => {
   });
 });
 
-test('the table of the limits has the numbers of the code', () => {
+test('the table of the limits of the API has the numbers of the code', () => {
   const rows = tableBelow('## Limits', 'what | limit').map(([, limit = '']) =>
     Number(limit.replace(/ .*/, '').replaceAll(',', '')),
   );
-  const { messageBytes, tokens, nesting, depth, rootFields, fields, answerValues, ...ofStreams } = LIMITS;
-  const { operationsPerSocket, subscriptions, sockets, eventStreams, ...others } = ofStreams;
-  expect(others).toEqual({});
-  const ofOperations = [messageBytes, tokens, nesting, depth, rootFields, fields, answerValues];
-  const limits = [...ofOperations, operationsPerSocket, subscriptions, sockets, eventStreams, FIRST_PART.limit];
-  expect(rows).toEqual([MAX_NAME_LENGTH, MAX_JSON_BYTES, MAX_LOCKS_PER_CALL, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ...limits]);
+  const ofValues = [MAX_NAME_LENGTH, MAX_JSON_BYTES, MAX_LOCKS_PER_CALL, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE];
+  expect(rows).toEqual([...ofValues, FIRST_PART.limit]);
+});
+
+test('the table of the limits that can be set has each, with its variable, in the order of the code', () => {
+  const rows = tableBelow('## Limits', 'what | limit | variable | what is beyond it').map(([, limit = '', variable = '']) => ({
+    fallback: Number(limit.replaceAll(',', '')),
+    variable: codeIn(variable)[0],
+  }));
+  expect(rows).toEqual(Object.values(LIMITS).map(({ fallback, variable }) => ({ fallback, variable })));
 });
 
 test('the table of the errors has every code of the schema', () => {
@@ -136,7 +140,6 @@ test.each([
   ['store/instance-lease.ts', 'INSTANCE_LEASE_MS', 5000, 'passed over within 5 seconds'],
   ['engine/owned-locks.ts', 'PAGE_LOCKS', 1000, 'changed a thousand at a time'],
   ['engine/engine.ts', 'BOOKMARK_MS', 15_000, 'after every 15 quiet seconds'],
-  ['server/websocket.ts', 'INIT_TIMEOUT_MS', 3000, '`connection_init` 3 seconds after it opened'],
   ['server/socket.ts', 'SILENCE_MS', 60_000, 'within 60 seconds'],
   ['store/sqlite/write-connection.ts', 'MAX_WAL_PAGES', 64_000, '16 to 250 MiB'],
   ['store/new-history.ts', 'REVISION_JUMP', 10 ** 12, 'jump ahead by 10^12'],

@@ -2,7 +2,7 @@ import { parse, validate } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.js';
 import { checkAnswer } from '../../src/server/answer-limit.js';
-import { LIMITS } from '../../src/server/limits.js';
+import { DEFAULT_LIMITS } from '../../src/server/limits.js';
 import { startTestApp } from '../support/app.js';
 import { post } from '../support/http-client.js';
 
@@ -11,11 +11,11 @@ const aliases = (count: number, field = 'remainingMs') => Array.from({ length: c
 function isRefused(text: string): boolean {
   const document = parse(text);
   expect(validate(schema, document)).toEqual([]);
-  return checkAnswer(schema, document) !== null;
+  return checkAnswer(schema, document, DEFAULT_LIMITS) !== null;
 }
 
 /** The fields that each row may have where the page has that many, and nothing but them: the list, the edge and the node. */
-const fieldsFor = (rows: number) => Math.floor((LIMITS.answerValues - 1) / rows) - 2;
+const fieldsFor = (rows: number) => Math.floor((DEFAULT_LIMITS.answerValues - 1) / rows) - 2;
 
 describe('an answer', () => {
   test.each([
@@ -61,7 +61,7 @@ describe('an answer', () => {
     ]) {
       const { errors } = await post(url, query);
       expect(errors?.[0]?.extensions['code']).toBe('OPERATION_LIMIT_EXCEEDED');
-      expect(errors?.[0]?.message).toContain(`at most ${LIMITS.answerValues} values`);
+      expect(errors?.[0]?.message).toContain(`at most ${DEFAULT_LIMITS.answerValues} values`);
     }
   });
 });

@@ -4,6 +4,7 @@ import type { Caller } from '../../src/graphql/context.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { createMaskError } from '../../src/server/errors.js';
+import { DEFAULT_LIMITS } from '../../src/server/limits.js';
 import { isRefused, Operations } from '../../src/server/operations.js';
 import { StoreUnavailable } from '../../src/store/lock-store.js';
 
@@ -34,6 +35,7 @@ function failingWith(error: Error) {
     schema,
     createContext: () => ({}),
     introspection: true,
+    limits: DEFAULT_LIMITS,
     maskError: createMaskError(logger, metrics),
     metrics,
   });
@@ -42,7 +44,7 @@ function failingWith(error: Error) {
 
 function prepare(operations: Operations, query: string, variables = {}) {
   const operation = operations.prepare({ query, variables, caller: CALLER }, 'http');
-  if (isRefused(operation)) throw new Error(operation.map(String).join());
+  if (operation instanceof Promise || isRefused(operation)) throw new Error('The operation is refused');
   return operation;
 }
 

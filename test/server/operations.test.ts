@@ -1,6 +1,7 @@
 import { GraphQLObjectType, GraphQLSchema, GraphQLString } from 'graphql';
 import { expect, test, vi } from 'vitest';
-import type { Metrics } from '../../src/observability/metrics.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { DEFAULT_LIMITS } from '../../src/server/limits.js';
 import { Operations } from '../../src/server/operations.js';
 
 /** Operations on a schema with a subscription to one item, the same for all, whose results count how often they were made. */
@@ -18,8 +19,9 @@ function fixture() {
     schema,
     createContext: () => ({}),
     introspection: true,
+    limits: DEFAULT_LIMITS,
     maskError: (error) => error as never,
-    metrics: { operation: () => undefined } as unknown as Metrics,
+    metrics: new Metrics(() => Promise.resolve(0)),
   });
   return { operations, resolve };
 }

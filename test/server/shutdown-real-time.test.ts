@@ -15,15 +15,26 @@ const CONNECTIONS = 2;
 const WATCH = 'subscription { lockChanges(filter: { prefix: "watched:" }) { __typename } }';
 
 /** Reads a stream of events until its connection ends, in whatever way. */
-async function readStream(url: string): Promise<{ text: string; cutOff: boolean }> {
+interface Stream {
+  readonly text: string;
+  readonly cutOff: boolean;
+}
+
+/** @returns when it has begun, how it ends. */
+async function openStream(url: string): Promise<() => Promise<Stream>> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
     body: JSON.stringify({ query: WATCH }),
   });
+  const ended = readToEnd(response);
+  return () => ended;
+}
+
+async function readToEnd({ body }: Response): Promise<Stream> {
   let text = '';
   try {
-    for await (const chunk of response.body ?? []) text += new TextDecoder().decode(chunk);
+    for await (const chunk of body ?? []) text += new TextDecoder().decode(chunk);
     return { text, cutOff: false };
   } catch {
     return { text, cutOff: true };
@@ -84,7 +95,7 @@ describe('a server that gets SIGTERM', () => {
       socket.subscribe('w', WATCH);
       await socket.expect('next');
     }
-    const streams = Array.from({ length: 5 }, () => readStream(server.url));
+    const streams = await Promise.all(Array.from({ length: 5 }, () => openStream(server.url)));
     const load = acquireSteadily(server.url);
     await expect.poll(() => load.acquired.length, { timeout: PATIENCE_MS }).toBeGreaterThan(10);
 
@@ -95,7 +106,7 @@ describe('a server that gets SIGTERM', () => {
       expect(close.code).toBe(1001);
       expect(types).not.toContain('complete');
     }
-    for (const { text, cutOff } of await Promise.all(streams)) {
+    for (const { text, cutOff } of await Promise.all(streams.map((ended) => ended()))) {
       expect(text).toContain('LockSnapshot');
       expect(text).not.toContain('complete');
       expect(cutOff).toBe(true);

@@ -23,7 +23,7 @@ async function statusOf(origin: string, lines: readonly string[], body = ''): Pr
 
 describe('a target in absolute form', () => {
   test('is answered as its path would be', async () => {
-    const { origin } = await startTestApp();
+    const { origin } = await startTestApp({ env: { ALLOWED_HOSTS: 'any.example' } });
     const json = 'Content-Type: application/json';
     expect(await statusOf(origin, [`POST ${origin}/graphql HTTP/1.1`, 'Host: x', json, CLOSE], BODY)).toBe('200');
     expect(await statusOf(origin, [`GET HTTP://any.example/graphql?query=${QUERY} HTTP/1.1`, 'Host: x', CLOSE])).toBe('200');

@@ -28,18 +28,20 @@ export interface TestAppOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Time that moves by hand; left out: the machine's. */
   readonly time?: ManualTime;
+  /** false: a POST of JSON takes Yoga's way. */
+  readonly shortWay?: boolean;
 }
 
 /**
  * The whole service on a real database and a free port. When the test is over it is closed; a watch, a socket or a call in line
  * that is then still there, though its client is gone, fails the test.
  */
-export async function startTestApp({ env = {}, time }: TestAppOptions = {}): Promise<TestApp> {
+export async function startTestApp({ env = {}, time, shortWay = true }: TestAppOptions = {}): Promise<TestApp> {
   const databaseUrl = env['DATABASE_URL'] ?? (await createDatabase());
   const config = readConfig({ DATABASE_URL: databaseUrl, PORT: '0', ...env });
   const logLines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void logLines.push(line) });
-  const app = await startApp(config, time === undefined ? { logger } : { logger, time: time.cells });
+  const app = await startApp(config, { logger, shortWay, ...(time === undefined ? {} : { time: time.cells }) });
   const { origin } = new URL(app.url);
   const metric = (name: string) => readMetric(origin, name);
 

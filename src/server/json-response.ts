@@ -1,0 +1,19 @@
+import type { ServerResponse } from 'node:http';
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { EVENT_STREAM, JSON_TYPE, type MediaType } from './accept.js';
+import { statusOfRefusal } from './errors.js';
+
+/** Answers with a result as JSON, also who would rather have a stream of events. */
+export function send(response: ServerResponse, status: number, mediaType: MediaType, result: ExecutionResult): void {
+  const body = Buffer.from(JSON.stringify(result));
+  const type = mediaType === EVENT_STREAM ? JSON_TYPE : mediaType;
+  response.writeHead(status, { 'content-type': `${type}; charset=utf-8`, 'content-length': body.length });
+  response.end(body);
+}
+
+/** What GraphQL over HTTP says of an operation that never got to its execution. */
+export function sendRefusal(response: ServerResponse, mediaType: MediaType, errors: readonly GraphQLError[]): void {
+  const { status, headers } = statusOfRefusal(errors);
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  send(response, status === 400 && mediaType === JSON_TYPE ? 200 : status, mediaType, { errors });
+}

@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { badUserInput } from '../graphql/errors.js';
+import type { MediaType } from './accept.js';
+import { limitExceeded, notBegun } from './errors.js';
+import { send } from './json-response.js';
+
+/** A request whose body was read. It is where Yoga looks for one. */
+export interface ReadRequest extends IncomingMessage {
+  body?: Buffer;
+}
+
+/**
+ * Reads the body of a POST into `request.body`.
+ *
+ * @returns false where it can't be taken: then the request is answered.
+ */
+export async function takeBody(
+  request: ReadRequest,
+  response: ServerResponse,
+  mediaType: MediaType,
+  maxBytes: number,
+): Promise<boolean> {
+  const body = await readBody(request, maxBytes);
+  if (body === null) {
+    // The rest of the body is not read, so the connection is of no more use.
+    response.setHeader('connection', 'close');
+    send(response, 413, mediaType, { errors: [limitExceeded(`A request may have at most ${maxBytes} bytes`)] });
+    return false;
+  }
+  // Decoded, all that is no UTF-8 would be the same U+FFFD: names that differ would name one lock.
+  if (!isUtf8(body)) {
+    send(response, 400, mediaType, { errors: [badUserInput(null, 'The body is not UTF-8')] });
+    return false;
+  }
+  request.body = body;
+  return true;
+}
+
+/** null: more than is allowed. */
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return null;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        request.pause();
+        resolve(null);
+        return;
+      }
+      chunks.push(chunk);
+    });
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    request.once('error', reject);
+    request.once('close', () => {
+      if (!request.complete) reject(notBegun('The request was cut off'));
+    });
+  });
+}
