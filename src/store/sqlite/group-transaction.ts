@@ -48,7 +48,7 @@ function decideAndWrite(
   const { log_id: logId, revision, at } = statements.readClock();
   const now = clock.nowNotBefore(Number(at));
   const resources = resourcesOfAll(commands);
-  const rows = readRows(statements, resources);
+  const rows = statements.locks.read(resources);
   const retries = readRetries(statements, commands, rows, now - retryWindowMs);
   const tickets = statements.lines.tickets();
   const state = { revision, now, rows, retries, ticket: tickets.last };
@@ -57,8 +57,8 @@ function decideAndWrite(
       ? decideGroup({ ...state, standing: null }, commands)
       : decideInLine(statements, state, resources, commands);
 
-  for (const [resource, lock] of decision.changedRows) statements.replaceLock(resource, rows.get(resource) ?? null, lock);
-  for (const event of decision.events) statements.appendEvent(event);
+  statements.locks.change(rows, decision.changedRows);
+  statements.appendEvents(decision.events);
   const { joined, left } = decision;
   if (joined.length + left.length > 0) statements.lines.change(left, joined, tickets, now);
   if (decision.events.length > 0 || commands.length === 0) statements.advanceClock(revision + BigInt(decision.events.length), now);
@@ -83,7 +83,7 @@ function decideInLine(
   for (;;) {
     const decision = tryToDecide(state, commands);
     if ('outcomes' in decision) return decision;
-    for (const [resource, lock] of readRows(statements, decision.resources)) rows.set(resource, lock);
+    for (const [resource, lock] of statements.locks.read(decision.resources)) rows.set(resource, lock);
     for (const resource of decision.resources) standing.lines.set(resource, lines.line(resource, now, WHOLE_LINE));
     for (const owner of decision.owners) standing.byOwner.set(owner, lines.ofOwner(owner, now));
   }
@@ -96,15 +96,6 @@ function readStanding(lines: LineReads, resources: readonly string[], commands: 
     byOwner: new Map(),
     named: [...places.flatMap((place) => lines.at(place)), ...calls.flatMap((call) => lines.repeatedBy(call))],
   };
-}
-
-function readRows(statements: WriteStatements, resources: readonly string[]): Map<string, Lock> {
-  const rows = new Map<string, Lock>();
-  for (const resource of resources) {
-    const lock = statements.lock(resource);
-    if (lock !== null) rows.set(resource, lock);
-  }
-  return rows;
 }
 
 function readRetries(

@@ -30,7 +30,7 @@ function removeOldest(statements: WriteStatements, clock: SharedClock, retryWind
   const upTo = prunableUpTo({ events, oldestRevision, excess }, policy.eventAgeMs, retryWindowMs, now);
   return {
     removedEvents: upTo === null ? 0 : statements.deleteEventsUpTo(upTo),
-    removedLocks: statements.deleteExpiredLocks(now - policy.expiredLockAgeMs, STEP_ROWS),
+    removedLocks: statements.locks.deleteExpired(now - policy.expiredLockAgeMs, STEP_ROWS),
     removedWaiters: statements.lines.deleteWaitersUntil(now - PASSED_OVER_MS, STEP_ROWS),
   };
 }
