@@ -22,8 +22,8 @@ export function pruneStep(
 }
 
 function removeOldest(statements: WriteStatements, clock: SharedClock, retryWindowMs: number, policy: RetentionPolicy) {
-  const { revision, oldest_revision: oldestRevision, at } = statements.readClock();
-  const now = clock.nowNotBefore(Number(at));
+  const { revision, oldestRevision, at } = statements.head();
+  const now = clock.nowNotBefore(at);
   const events = statements.oldestEvents(STEP_ROWS);
   // Above the oldest revision there is no gap. What a restore left below it is no part of this history: it goes first.
   const excess = Number(revision - oldestRevision) - policy.eventRows;

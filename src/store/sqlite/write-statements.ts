@@ -2,15 +2,26 @@ import type Database from 'better-sqlite3';
 
 import type { LockEvent } from '../../locks/events.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
+import type { LogHead } from '../lock-store.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
 import type { RetriedRelease } from '../retry-lookups.js';
-import { CLOCK_COLUMNS, EVENT_COLUMNS, toEvent, type ClockRow, type EventRow } from '../rows.js';
+import { EVENT_COLUMNS, toEvent, type EventRow } from '../rows.js';
 import { insertion, type Value } from './batches.js';
 import { LineStatements } from './line-statements.js';
 import { LockStatements } from './lock-statements.js';
 
 /** Above every segment. */
 const MAX_SEGMENT = 2n ** 62n;
+
+/** Where the log and the lines stand. */
+interface Head extends LogHead {
+  /** The newest moment ever written. */
+  readonly at: number;
+  /** The last one that was given out. */
+  readonly ticket: bigint;
+  /** Whether anybody stands in line anywhere. */
+  readonly isWaitedFor: boolean;
+}
 
 /** Everything that the writing connection says to the database, prepared once. */
 export class WriteStatements {
@@ -19,7 +30,7 @@ export class WriteStatements {
   readonly rollback;
   readonly locks;
   readonly lines;
-  readonly #readClock;
+  readonly #readHead;
   readonly #advanceClock;
   readonly #insertEvents;
   readonly #acquisition;
@@ -38,7 +49,12 @@ export class WriteStatements {
     this.rollback = db.prepare('ROLLBACK');
     this.locks = new LockStatements(db);
     this.lines = new LineStatements(db);
-    this.#readClock = db.prepare<[], ClockRow>(`SELECT ${CLOCK_COLUMNS} FROM lock_clock WHERE id = 1`);
+    this.#readHead = db
+      .prepare<[], [string, bigint, bigint, bigint, bigint, bigint]>(
+        `SELECT log_id, revision, oldest_revision, at, last, waiting FROM lock_clock, lock_tickets
+         WHERE lock_clock.id = 1 AND lock_tickets.id = 1`,
+      )
+      .raw();
     this.#advanceClock = db.prepare('UPDATE lock_clock SET revision = ?, at = ? WHERE id = 1');
     this.#insertEvents = insertion(db, 'lock_events', `segment, ${EVENT_COLUMNS}`);
     this.#acquisition = db.prepare<[string, string, string, number], EventRow>(
@@ -68,10 +84,11 @@ export class WriteStatements {
     this.#setOldest = db.prepare('UPDATE lock_clock SET oldest_revision = max(oldest_revision, ?) WHERE id = 1');
   }
 
-  readClock(): ClockRow {
-    const clock = this.#readClock.get();
-    if (clock === undefined) throw new Error('lock_clock has no row');
-    return clock;
+  head(): Head {
+    const row = this.#readHead.get();
+    if (row === undefined) throw new Error('lock_clock or lock_tickets has no row');
+    const [logId, revision, oldestRevision, at, ticket, waiting] = row;
+    return { logId, revision, oldestRevision, at: Number(at), ticket, isWaitedFor: waiting !== 0n };
   }
 
   advanceClock(revision: bigint, at: number): void {
@@ -95,7 +112,7 @@ export class WriteStatements {
    */
   lastEventOfToken({ resource, fencingToken }: RetriedRelease, writtenSince: number): LockEvent | null {
     // A later token than the oldest revision is that of an ACQUIRED in the log, or of none.
-    const isGone = fencingToken <= this.readClock().oldest_revision;
+    const isGone = fencingToken <= this.head().oldestRevision;
     if (!isGone && this.#acquiredResource.get(fencingToken) !== resource) return null;
     // The newest segment first, until one in which the resource begins with that token or an earlier one, as tokens rise. None
     // before that of the token's own ACQUIRED can have one.
