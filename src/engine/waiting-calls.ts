@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AcquireAllCommand, AcquireCommand, LeaveCommand, ReleaseCommand, Wait } from '../locks/commands.js';
 import type { LockEvent } from '../locks/events.js';
 import type { Lock } from '../locks/lock.js';
-import type { Left, NotInLine, Outcome, OutcomeOf, Queued } from '../locks/outcomes.js';
+import type { Acquired, AcquiredAll, Left, NotInLine, Outcome, OutcomeOf, Queued } from '../locks/outcomes.js';
 import { INSTANCE_LEASE_MS } from '../store/instance-lease.js';
 import { StoreUnavailable, type LockStore } from '../store/lock-store.js';
 import { PASSED_OVER_MS } from '../store/retention.js';
@@ -88,7 +88,14 @@ export class WaitingCalls {
       const id = `${this.#instance}.${++this.#lastId}`;
       const submitted = withWait(command as unknown as Acquire, { id, instance: this.#instance, ...wait });
       const call = new WaitingCall(submitted, id, caller, (ended, end) => {
-        this.#answer(ended, end).then(resolve as (answer: unknown) => void, reject);
+        this.#observer.waited(end, ended.waitedMs);
+        if (end !== 'granted' || !ended.hasCaller || mayBeLate(ended)) {
+          this.#answer(ended, end).then(resolve as (answer: unknown) => void, reject);
+          return;
+        }
+        // At once: it comes before whatever else is answered of the group.
+        this.#forget(ended);
+        resolve(this.#handOver(ended) as Answer<C>);
       });
       this.#calls.set(id, call);
       const submission = this.#writer.submit(submitted);
@@ -147,15 +154,11 @@ export class WaitingCalls {
 
   /** What a call is told that waits no longer. */
   async #answer(call: WaitingCall, end: WaitEnd): Promise<unknown> {
-    this.#observer.waited(end, call.waitedMs);
     try {
       const left = end === 'granted' ? null : await this.#leave(call);
       // Its turn may have come while it was about to leave.
       if (call.isGranted && (await this.#isLate(call))) throw new StoreUnavailable('Its turn came, and has passed', null);
-      if (call.isGranted && call.hasCaller && end !== 'lost') {
-        this.#observer.handedOver(Math.max(0, Date.now() - (call.grants[0]?.writtenAt ?? 0)));
-        return call.outcome();
-      }
+      if (call.isGranted && call.hasCaller && end !== 'lost') return this.#handOver(call);
       if (left?.kind === 'left' && end === 'timeout') return call.timedOut(left);
       throw failureOf(end, left);
     } catch (error) {
@@ -166,14 +169,15 @@ export class WaitingCalls {
     }
   }
 
+  #handOver(call: WaitingCall): Acquired | AcquiredAll {
+    this.#observer.handedOver(Math.max(0, Date.now() - (call.grants[0]?.writtenAt ?? 0)));
+    return call.outcome();
+  }
+
   /** Whether what it got has expired before it can be told: this instance was frozen, or cut off from the database. */
   async #isLate(call: WaitingCall): Promise<boolean> {
-    const [grant] = call.grants;
-    if (grant === undefined) return false;
-    const { acquiredAt, expiresAt } = grant;
-    // This machine's clock only tells whether to ask.
-    const mayBeLate = Date.now() - acquiredAt > (expiresAt - acquiredAt) / 2;
-    return mayBeLate && (await this.#store.now()) >= expiresAt;
+    const expiresAt = call.grants[0]?.expiresAt ?? Infinity;
+    return mayBeLate(call) && (await this.#store.now()) >= expiresAt;
   }
 
   async #leave(call: WaitingCall): Promise<Left | NotInLine> {
@@ -229,6 +233,13 @@ function withWait(command: Acquire, { id, instance, waitMs, detectDeadlock }: Wa
   return command.kind === 'acquire'
     ? { kind: 'acquire', resource: command.resource, owner, ttlMs, requestId, reacquire, metadata, wait }
     : { kind: 'acquire-all', resources: command.resources, owner, ttlMs, requestId, reacquire, metadata, wait };
+}
+
+/** Whether the store's clock has to be asked: this machine's may be another. */
+function mayBeLate({ grants: [grant] }: WaitingCall): boolean {
+  if (grant === undefined) return false;
+  const { acquiredAt, expiresAt } = grant;
+  return Date.now() - acquiredAt > (expiresAt - acquiredAt) / 2;
 }
 
 function shuttingDown(): StoreUnavailable {

@@ -86,10 +86,10 @@ export class GroupDecider {
   }
 
   /** What each of them would be answered, if all were granted. Applies nothing. */
-  #tryToAcquireAll(command: AcquireAllCommand): Decision<AcquireOutcome>[] {
+  #tryToAcquireAll({ resources, owner, ttlMs, requestId, reacquire, metadata }: AcquireAllCommand): Decision<AcquireOutcome>[] {
     let { revision } = this.#draft;
-    return command.resources.map((resource) => {
-      const decision = this.#tryToAcquire({ ...command, resource }, revision + 1n);
+    return resources.map((resource) => {
+      const decision = this.#tryToAcquire({ resource, owner, ttlMs, requestId, reacquire, metadata }, revision + 1n);
       if (decision.event !== null) revision += 1n;
       return decision;
     });
@@ -118,10 +118,10 @@ export class GroupDecider {
   #releaseAll({ owner, locks }: ReleaseAllCommand): ReleasedAll {
     const released: Released[] = [];
     const notHeld: string[] = [];
-    for (const lock of locks) {
-      const outcome = this.#release({ ...lock, owner });
+    for (const { resource, fencingToken } of locks) {
+      const outcome = this.#release({ resource, owner, fencingToken });
       if (outcome.kind === 'released') released.push(outcome);
-      else notHeld.push(lock.resource);
+      else notHeld.push(resource);
     }
     return { kind: 'released-all', released, notHeld };
   }
@@ -129,11 +129,11 @@ export class GroupDecider {
   #renewAll({ owner, locks, ttlMs }: RenewAllCommand): RenewedAll {
     const renewed: Lock[] = [];
     const lost: string[] = [];
-    for (const lock of locks) {
-      const row = this.#draft.row(lock.resource);
-      const outcome = this.#draft.apply(renew(row, { ...lock, owner, ttlMs }, this.#draft.moment));
+    for (const { resource, fencingToken } of locks) {
+      const row = this.#draft.row(resource);
+      const outcome = this.#draft.apply(renew(row, { resource, owner, fencingToken, ttlMs }, this.#draft.moment));
       if (outcome.kind === 'renewed') renewed.push(outcome.lock);
-      else lost.push(lock.resource);
+      else lost.push(resource);
     }
     return { kind: 'renewed-all', locks: renewed, lost };
   }

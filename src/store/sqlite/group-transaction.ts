@@ -13,7 +13,8 @@ import type { SharedClock } from './shared-clock.js';
 import type { WriteConnection } from './write-connection.js';
 import type { WriteStatements } from './write-statements.js';
 
-interface Attempt extends GroupDecision {
+interface Attempt {
+  readonly decision: GroupDecision;
   readonly logId: string;
   readonly isFresh: boolean;
 }
@@ -34,7 +35,7 @@ export function commitGroup(
   }
 }
 
-function committed({ outcomes, events, logId }: Attempt, startedAt: number): CommittedGroup {
+function committed({ decision: { outcomes, events }, logId }: Attempt, startedAt: number): CommittedGroup {
   return { outcomes, events, logId, commitMs: performance.now() - startedAt };
 }
 
@@ -45,45 +46,37 @@ function decideAndWrite(
   commands: readonly Command[],
 ): Attempt {
   // The write lock is held by now, so no other process can be ahead of this moment once it is read.
-  const { log_id: logId, revision, at } = statements.readClock();
-  const now = clock.nowNotBefore(Number(at));
+  const { logId, revision, at, ticket, isWaitedFor } = statements.head();
+  const now = clock.nowNotBefore(at);
   const resources = resourcesOfAll(commands);
-  const rows = readRows(statements, resources);
+  const rows = statements.locks.read(resources);
   const retries = readRetries(statements, commands, rows, now - retryWindowMs);
-  const tickets = statements.lines.tickets();
-  const state = { revision, now, rows, retries, ticket: tickets.last };
-  const decision =
-    tickets.waiting === 0n
-      ? decideGroup({ ...state, standing: null }, commands)
-      : decideInLine(statements, state, resources, commands);
+  const lines = statements.lines.reads();
+  const standing = isWaitedFor ? readStanding(lines, resources, commands, now) : null;
+  const state = { revision, now, rows, retries, ticket, standing };
+  const decision = standing === null ? decideGroup(state, commands) : decideInLine(statements, lines, state, standing, commands);
 
-  for (const [resource, lock] of decision.changedRows) statements.replaceLock(resource, rows.get(resource) ?? null, lock);
-  for (const event of decision.events) statements.appendEvent(event);
-  const { joined, left } = decision;
-  if (joined.length + left.length > 0) statements.lines.change(left, joined, tickets, now);
-  if (decision.events.length > 0 || commands.length === 0) statements.advanceClock(revision + BigInt(decision.events.length), now);
-  return { ...decision, logId, isFresh: clock.now() - now <= DECISION_MAX_AGE_MS };
-}
-
-interface StateInLine extends GroupState {
-  readonly rows: Map<string, Lock>;
-  readonly standing: Standing;
+  const { changedRows, events, joined, left } = decision;
+  statements.locks.change(rows, changedRows);
+  statements.appendEvents(events);
+  if (joined.length + left.length > 0) statements.lines.change(left, joined, now);
+  if (events.length > 0 || commands.length === 0) statements.advanceClock(revision + BigInt(events.length), now);
+  return { decision, logId, isFresh: clock.now() - now <= DECISION_MAX_AGE_MS };
 }
 
 /** Reads, while it decides, whatever else turns out to matter. */
 function decideInLine(
   statements: WriteStatements,
-  given: Omit<StateInLine, 'standing'>,
-  resources: readonly string[],
+  lines: LineReads,
+  state: GroupState & { readonly rows: Map<string, Lock> },
+  standing: Standing,
   commands: readonly Command[],
 ): GroupDecision {
-  const lines = statements.lines.reads();
-  const state: StateInLine = { ...given, standing: readStanding(lines, resources, commands, given.now) };
-  const { rows, standing, now } = state;
+  const { rows, now } = state;
   for (;;) {
     const decision = tryToDecide(state, commands);
     if ('outcomes' in decision) return decision;
-    for (const [resource, lock] of readRows(statements, decision.resources)) rows.set(resource, lock);
+    for (const [resource, lock] of statements.locks.read(decision.resources)) rows.set(resource, lock);
     for (const resource of decision.resources) standing.lines.set(resource, lines.line(resource, now, WHOLE_LINE));
     for (const owner of decision.owners) standing.byOwner.set(owner, lines.ofOwner(owner, now));
   }
@@ -91,20 +84,13 @@ function decideInLine(
 
 function readStanding(lines: LineReads, resources: readonly string[], commands: readonly Command[], now: number): Standing {
   const { places, calls } = waiterLookups(commands);
+  // One command ends the wait of the first alone: who is next after that is not looked at.
+  const limit = commands.length === 1 ? 2 : FIRST_IN_LINE;
   return {
-    lines: new Map(resources.map((resource) => [resource, lines.line(resource, now, FIRST_IN_LINE)])),
+    lines: new Map(resources.map((resource) => [resource, lines.line(resource, now, limit)])),
     byOwner: new Map(),
     named: [...places.flatMap((place) => lines.at(place)), ...calls.flatMap((call) => lines.repeatedBy(call))],
   };
-}
-
-function readRows(statements: WriteStatements, resources: readonly string[]): Map<string, Lock> {
-  const rows = new Map<string, Lock>();
-  for (const resource of resources) {
-    const lock = statements.lock(resource);
-    if (lock !== null) rows.set(resource, lock);
-  }
-  return rows;
 }
 
 function readRetries(

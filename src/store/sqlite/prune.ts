@@ -22,15 +22,15 @@ export function pruneStep(
 }
 
 function removeOldest(statements: WriteStatements, clock: SharedClock, retryWindowMs: number, policy: RetentionPolicy) {
-  const { revision, oldest_revision: oldestRevision, at } = statements.readClock();
-  const now = clock.nowNotBefore(Number(at));
+  const { revision, oldestRevision, at } = statements.head();
+  const now = clock.nowNotBefore(at);
   const events = statements.oldestEvents(STEP_ROWS);
   // Above the oldest revision there is no gap. What a restore left below it is no part of this history: it goes first.
   const excess = Number(revision - oldestRevision) - policy.eventRows;
   const upTo = prunableUpTo({ events, oldestRevision, excess }, policy.eventAgeMs, retryWindowMs, now);
   return {
     removedEvents: upTo === null ? 0 : statements.deleteEventsUpTo(upTo),
-    removedLocks: statements.deleteExpiredLocks(now - policy.expiredLockAgeMs, STEP_ROWS),
+    removedLocks: statements.locks.deleteExpired(now - policy.expiredLockAgeMs, STEP_ROWS),
     removedWaiters: statements.lines.deleteWaitersUntil(now - PASSED_OVER_MS, STEP_ROWS),
   };
 }

@@ -10,6 +10,7 @@ import {
   type LogPage,
   type RetentionPolicy,
 } from '../lock-store.js';
+import { unpack } from './group-message.js';
 import { ReadConnection } from './read-connection.js';
 import { SharedClock } from './shared-clock.js';
 import { timeSourceOf, type TimeCells } from './time-cells.js';
@@ -63,7 +64,7 @@ export class SqliteStore implements LockStore {
 
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
     this.#checkFile();
-    return this.#writer.request({ kind: 'commit', commands });
+    return unpack(await this.#writer.request({ kind: 'commit', commands }));
   }
 
   async now(): Promise<number> {

@@ -1,39 +1,38 @@
 import type Database from 'better-sqlite3';
 
 import type { LockEvent } from '../../locks/events.js';
-import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
+import type { LogHead } from '../lock-store.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
-import { LineStatements } from './line-statements.js';
 import type { RetriedRelease } from '../retry-lookups.js';
-import {
-  CLOCK_COLUMNS,
-  EVENT_COLUMNS,
-  toEvent,
-  LOCK_COLUMNS,
-  toLock,
-  type ClockRow,
-  type EventRow,
-  type LockRow,
-} from '../rows.js';
+import { EVENT_COLUMNS, toEvent, type EventRow } from '../rows.js';
+import { insertion, type Value } from './batches.js';
+import { LineStatements } from './line-statements.js';
+import { LockStatements } from './lock-statements.js';
 
 /** Above every segment. */
 const MAX_SEGMENT = 2n ** 62n;
+
+/** Where the log and the lines stand. */
+interface Head extends LogHead {
+  /** The newest moment ever written. */
+  readonly at: number;
+  /** The last one that was given out. */
+  readonly ticket: bigint;
+  /** Whether anybody stands in line anywhere. */
+  readonly isWaitedFor: boolean;
+}
 
 /** Everything that the writing connection says to the database, prepared once. */
 export class WriteStatements {
   readonly begin;
   readonly commit;
   readonly rollback;
+  readonly locks;
   readonly lines;
-  readonly #readClock;
+  readonly #readHead;
   readonly #advanceClock;
-  readonly #lock;
-  readonly #insertLock;
-  readonly #updateLock;
-  readonly #renewLock;
-  readonly #deleteLock;
-  readonly #insertEvent;
+  readonly #insertEvents;
   readonly #acquisition;
   readonly #acquiredResource;
   readonly #firstToken;
@@ -43,29 +42,21 @@ export class WriteStatements {
   readonly #oldestEvents;
   readonly #deleteEvents;
   readonly #setOldest;
-  readonly #deleteExpired;
 
   constructor(db: Database.Database) {
     this.begin = db.prepare('BEGIN IMMEDIATE');
     this.commit = db.prepare('COMMIT');
     this.rollback = db.prepare('ROLLBACK');
+    this.locks = new LockStatements(db);
     this.lines = new LineStatements(db);
-    this.#readClock = db.prepare<[], ClockRow>(`SELECT ${CLOCK_COLUMNS} FROM lock_clock WHERE id = 1`);
+    this.#readHead = db
+      .prepare<[], [string, bigint, bigint, bigint, bigint, bigint]>(
+        `SELECT log_id, revision, oldest_revision, at, last, waiting FROM lock_clock, lock_tickets
+         WHERE lock_clock.id = 1 AND lock_tickets.id = 1`,
+      )
+      .raw();
     this.#advanceClock = db.prepare('UPDATE lock_clock SET revision = ?, at = ? WHERE id = 1');
-    this.#lock = db.prepare<[string], LockRow>(`SELECT ${LOCK_COLUMNS} FROM distributed_locks WHERE resource = ?`);
-    this.#insertLock = db.prepare(`INSERT INTO distributed_locks (${LOCK_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-    this.#updateLock = db.prepare(
-      `UPDATE distributed_locks SET owner = ?, fencing_token = ?, revision = ?, acquired_at = ?, expires_at = ?, ttl_ms = ?,
-         request_id = ?, reacquired = ?, metadata = ?, expiry_recorded = ? WHERE resource = ?`,
-    );
-    // A renewal or an expiry: leaves the index on the owner alone.
-    this.#renewLock = db.prepare(
-      'UPDATE distributed_locks SET revision = ?, expires_at = ?, expiry_recorded = ? WHERE resource = ?',
-    );
-    this.#deleteLock = db.prepare('DELETE FROM distributed_locks WHERE resource = ?');
-    this.#insertEvent = db.prepare(
-      `INSERT INTO lock_events (segment, ${EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
+    this.#insertEvents = insertion(db, 'lock_events', `segment, ${EVENT_COLUMNS}`);
     this.#acquisition = db.prepare<[string, string, string, number], EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM lock_events
        WHERE request_id = ? AND resource = ? AND owner = ? AND type = 'ACQUIRED' AND written_at >= ? ORDER BY revision DESC LIMIT 1`,
@@ -91,74 +82,22 @@ export class WriteStatements {
     );
     this.#deleteEvents = db.prepare('DELETE FROM lock_events WHERE revision <= ?');
     this.#setOldest = db.prepare('UPDATE lock_clock SET oldest_revision = max(oldest_revision, ?) WHERE id = 1');
-    this.#deleteExpired = db.prepare(
-      `DELETE FROM distributed_locks WHERE id IN
-         (SELECT id FROM distributed_locks WHERE expiry_recorded = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-    );
   }
 
-  readClock(): ClockRow {
-    const clock = this.#readClock.get();
-    if (clock === undefined) throw new Error('lock_clock has no row');
-    return clock;
+  head(): Head {
+    const row = this.#readHead.get();
+    if (row === undefined) throw new Error('lock_clock or lock_tickets has no row');
+    const [logId, revision, oldestRevision, at, ticket, waiting] = row;
+    return { logId, revision, oldestRevision, at: Number(at), ticket, isWaitedFor: waiting !== 0n };
   }
 
   advanceClock(revision: bigint, at: number): void {
     this.#advanceClock.run(revision, at);
   }
 
-  lock(resource: string): Lock | null {
-    const row = this.#lock.get(resource);
-    return row === undefined ? null : toLock(row);
-  }
-
-  /** Makes the stored row (null: there is none) what it is to be (null: gone), in place. */
-  replaceLock(resource: string, stored: Lock | null, lock: Lock | null): void {
-    if (lock === null) {
-      if (stored !== null) this.#deleteLock.run(resource);
-      return;
-    }
-    const { owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, metadata } = lock;
-    const expiryRecorded = lock.expiryRecorded ? 1 : 0;
-    if (stored?.fencingToken === fencingToken) {
-      this.#renewLock.run(revision, expiresAt, expiryRecorded, resource);
-      return;
-    }
-    const rest = [
-      owner,
-      fencingToken,
-      revision,
-      acquiredAt,
-      expiresAt,
-      ttlMs,
-      requestId,
-      lock.reacquired ? 1 : 0,
-      metadata,
-      expiryRecorded,
-    ];
-    if (stored === null) this.#insertLock.run(resource, ...rest);
-    else this.#updateLock.run(...rest, resource);
-  }
-
-  appendEvent(event: LockEvent): void {
-    const { revision, type, at, writtenAt, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata } = event;
-    this.#insertEvent.run(
-      ...[
-        segmentOf(revision),
-        revision,
-        type,
-        at,
-        writtenAt,
-        resource,
-        owner,
-        fencingToken,
-        acquiredAt,
-        expiresAt,
-        requestId,
-        metadata,
-      ],
-    );
-    if (event.waiterId !== null) this.lines.recordGrant(revision, event.waiterId);
+  appendEvents(events: readonly LockEvent[]): void {
+    this.#insertEvents.run(events.map(valuesOf));
+    for (const { revision, waiterId } of events) if (waiterId !== null) this.lines.recordGrant(revision, waiterId);
   }
 
   /** The ACQUIRED event of that request, if it was written at that moment or later. */
@@ -173,7 +112,7 @@ export class WriteStatements {
    */
   lastEventOfToken({ resource, fencingToken }: RetriedRelease, writtenSince: number): LockEvent | null {
     // A later token than the oldest revision is that of an ACQUIRED in the log, or of none.
-    const isGone = fencingToken <= this.readClock().oldest_revision;
+    const isGone = fencingToken <= this.head().oldestRevision;
     if (!isGone && this.#acquiredResource.get(fencingToken) !== resource) return null;
     // The newest segment first, until one in which the resource begins with that token or an earlier one, as tokens rise. None
     // before that of the token's own ACQUIRED can have one.
@@ -201,9 +140,10 @@ export class WriteStatements {
     this.lines.deleteGrantsUpTo(revision);
     return this.#deleteEvents.run(revision).changes;
   }
+}
 
-  /** Removes rows whose expiry is recorded and was at that moment or before; returns how many. */
-  deleteExpiredLocks(expiredUntil: number, limit: number): number {
-    return this.#deleteExpired.run(expiredUntil, limit).changes;
-  }
+function valuesOf(event: LockEvent): Value[] {
+  const { revision, type, at, writtenAt, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata } = event;
+  const segment = segmentOf(revision);
+  return [segment, revision, type, at, writtenAt, resource, owner, fencingToken, acquiredAt, expiresAt, requestId, metadata];
 }

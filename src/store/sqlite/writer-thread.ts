@@ -1,7 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 
 import type { Command } from '../../locks/commands.js';
-import { StoreUnavailable, type CommittedGroup, type RetentionPolicy } from '../lock-store.js';
+import { StoreUnavailable, type RetentionPolicy } from '../lock-store.js';
+import { pack, type GroupMessage } from './group-message.js';
 import { commitGroup } from './group-transaction.js';
 import { pruneStep } from './prune.js';
 import { SharedClock } from './shared-clock.js';
@@ -24,7 +25,7 @@ export type WriterRequest =
 
 export interface WriterAnswers {
   open: null;
-  commit: CommittedGroup;
+  commit: GroupMessage;
   'keep-alive': null;
   prune: boolean;
   close: null;
@@ -55,7 +56,7 @@ function answer(request: WriterRequest): WriterAnswers[keyof WriterAnswers] {
       connection.open();
       return null;
     case 'commit':
-      return commitGroup(connection, clock, retryWindowMs, request.commands);
+      return pack(commitGroup(connection, clock, retryWindowMs, request.commands));
     case 'keep-alive':
       connection.transaction(
         ({ lines }) => lines.keepAlive(request.instance, request.until),
