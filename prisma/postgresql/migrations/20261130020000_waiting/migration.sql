@@ -152,6 +152,25 @@ BEGIN
       AS e(type, at, resource, owner, token, acquired_at, expires_at, request_id, metadata, moves_expiry, n);
 END $$;
 
+-- A page of the log, whatever it tells of, with whose turn each event was: one statement, which sees one moment. To plan it takes longer
+-- than to run it, and whoever has its turn on another instance than the one that decided so waits for it.
+CREATE OR REPLACE FUNCTION holdfast_log_page(after_revision bigint, page_events integer)
+RETURNS TABLE (log_id text, head bigint, oldest_revision bigint, revision bigint, type text, at bigint, written_at bigint, resource text,
+               owner text, fencing_token bigint, acquired_at bigint, expires_at bigint, request_id text, metadata text, waiter_id text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+          set_config('enable_bitmapscan', 'off', true);
+  RETURN QUERY
+    SELECT clock.log_id, clock.revision, clock.oldest_revision, event.*
+      FROM lock_clock AS clock LEFT JOIN LATERAL (
+        SELECT e.revision, e.type, e.at, e.written_at, e.resource, e.owner, e.fencing_token, e.acquired_at, e.expires_at, e.request_id,
+               e.metadata, (SELECT g.waiter_id FROM lock_grants AS g WHERE g.revision = e.revision)
+          FROM lock_events AS e WHERE e.revision > after_revision ORDER BY e.revision LIMIT page_events) AS event ON true
+     WHERE clock.id = 1
+     ORDER BY event.revision;
+END $$;
+
 -- The instances whose waiters may have their turn: they gave a sign of life that holds beyond that moment, and their process has not
 -- ended: a lock that can be had is one whose session is gone. It is given back with the transaction.
 CREATE OR REPLACE FUNCTION holdfast_live_instances(moment bigint) RETURNS TABLE (id text, alive_until bigint)
