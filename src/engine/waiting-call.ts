@@ -1,6 +1,6 @@
 import { resourcesOf, type AcquireAllCommand, type AcquireCommand, type LeaveCommand } from '../locks/commands.js';
 import type { LockEvent } from '../locks/events.js';
-import type { Lock } from '../locks/lock.js';
+import { lockOf } from '../locks/lock.js';
 import type { Acquired, AcquiredAll, Conflict, Left } from '../locks/outcomes.js';
 import type { CallerPresence } from './caller-presence.js';
 
@@ -119,22 +119,4 @@ export class WaitingCall {
 
 function stopForTime(call: WaitingCall): void {
   call.stop('timeout');
-}
-
-/** The lock as the event left it. */
-function lockOf(event: LockEvent, ttlMs: number): Lock {
-  const { resource, owner, fencingToken, revision, acquiredAt, expiresAt, requestId, metadata } = event;
-  return {
-    resource,
-    owner,
-    fencingToken,
-    revision,
-    acquiredAt,
-    expiresAt,
-    ttlMs,
-    requestId,
-    reacquired: false,
-    metadata,
-    expiryRecorded: false,
-  };
 }

@@ -1,3 +1,5 @@
+import type { LockEvent } from './events.js';
+
 /**
  * The state of one resource, as its row holds it. Moments are epoch milliseconds of the store's clock.
  */
@@ -31,4 +33,22 @@ export function isHeld(lock: Lock, now: number): boolean {
 /** The lock, if it is held at that moment: an expired one reads as absent. */
 export function heldLock(row: Lock | null, now: number): Lock | null {
   return row !== null && isHeld(row, now) ? row : null;
+}
+
+/** The lock as the ACQUIRED left it that was somebody's turn in line. */
+export function lockOf(event: LockEvent, ttlMs: number): Lock {
+  const { resource, owner, fencingToken, revision, acquiredAt, expiresAt, requestId, metadata } = event;
+  return {
+    resource,
+    owner,
+    fencingToken,
+    revision,
+    acquiredAt,
+    expiresAt,
+    ttlMs,
+    requestId,
+    reacquired: false,
+    metadata,
+    expiryRecorded: false,
+  };
 }

@@ -29,6 +29,7 @@ const OWN_LOCKS = 500;
 const WAITERS = 10_000;
 const WAITED_FOR = 1000;
 const SETTLE_MS = 30_000;
+const POLL_MS = 10;
 
 /** Standing in line and many locks at once, durable, over WebSocket. */
 export async function benchWaiting(): Promise<void> {
@@ -88,27 +89,35 @@ async function handOvers(name: string, servers: readonly ServerProcess[], commit
   ];
 }
 
-/** One after the other takes the lock, holds it and releases it. */
+/** One after the other takes the lock, holds it and releases it, and stands in line again. */
 async function handOver(servers: readonly ServerProcess[], resource: string): Promise<HandOvers> {
   const sockets = await Promise.all(Array.from({ length: LANES }, (_, lane) => WebSocketLanes.open(urlOf(servers, lane))));
+  const callers = sockets.map((socket, lane) => ({
+    acquire: () => socket.run(waitingBody(resource, `lane:${lane}`, WAIT_MS)),
+    release: () => socket.run(releaseBody(resource, `lane:${lane}`)),
+    firstAnswer: Promise.resolve(''),
+  }));
+  // One by one, so that the next in line is on another instance.
+  for (const [lane, caller] of callers.entries()) {
+    caller.firstAnswer = caller.acquire();
+    await (lane === 0 ? caller.firstAnswer : standInLine(urlOf(servers, lane), resource, lane));
+  }
   const delays: number[] = [];
   const turns = Array<number>(LANES).fill(0);
   let releasedAt = Number.NaN;
   const endsAt = performance.now() + RUN_MS;
-  const lanes = sockets.map(async (socket, lane) => {
-    const owner = `lane:${lane}`;
-    const acquire = waitingBody(resource, owner, WAIT_MS);
-    const release = releaseBody(resource, owner);
-    while (performance.now() < endsAt) {
-      expectAnswer(await socket.run(acquire), 'LockAcquired');
+  const runLane = async ({ acquire, release, firstAnswer }: (typeof callers)[number], lane: number) => {
+    for (let answer = firstAnswer; ; answer = acquire()) {
+      expectAnswer(await answer, 'LockAcquired');
       delays.push(performance.now() - releasedAt);
       turns[lane] = (turns[lane] ?? 0) + 1;
       await sleep(HOLD_MS);
       releasedAt = performance.now();
-      expectAnswer(await socket.run(release), 'LockReleased');
+      expectAnswer(await release(), 'LockReleased');
+      if (performance.now() >= endsAt) return;
     }
-  });
-  await Promise.all(lanes);
+  };
+  await Promise.all(callers.map(runLane));
   for (const socket of sockets) socket.close();
   // The first one was handed on by nobody.
   return { ...summary(delays.filter(Number.isFinite), RUN_MS), turns };
@@ -183,7 +192,7 @@ async function benchCrowd(directory: string): Promise<void> {
   const before = server.residentMb();
   const groupsBefore = await groupsOf(server);
   void crowd(300_000);
-  await standsInLine(server);
+  await standInLine(server.url, `crowded:${WAITED_FOR - 1}`, WAITERS / WAITED_FOR);
   await sleep(SETTLE_MS);
   const [groups, cpu] = [await groupsOf(server), server.cpuSeconds()];
   await sleep(SETTLE_MS);
@@ -197,10 +206,10 @@ async function benchCrowd(directory: string): Promise<void> {
   );
 }
 
-async function standsInLine(server: ServerProcess): Promise<void> {
-  const query = `{lock(resource:"crowded:${WAITED_FOR - 1}"){queueLength}}`;
-  const expected = `"queueLength":${WAITERS / WAITED_FOR}`;
-  while (!(await ask(server.url, JSON.stringify({ query }))).includes(expected)) await sleep(100);
+/** Resolves when so many do. */
+async function standInLine(url: URL, resource: string, length: number): Promise<void> {
+  const query = `{lock(resource:"${resource}"){queueLength}}`;
+  while (!(await ask(url, JSON.stringify({ query }))).includes(`"queueLength":${length}}`)) await sleep(POLL_MS);
 }
 
 async function ask(url: URL, body: string): Promise<string> {

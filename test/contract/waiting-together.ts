@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Command } from '../../src/locks/commands.js';
+import type { LockEvent } from '../../src/locks/events.js';
 import type { LockStore } from '../../src/store/lock-store.js';
 import { acquire, release } from '../support/commands.js';
 import { rounds, timeLimit } from '../support/rounds.js';
@@ -87,11 +88,14 @@ export function describeWaitingTogether(openFixture: OpenFixture): void {
           const run = ++round;
           const { revision } = await stores[0].head();
           const tickets = new Map<string, bigint>();
-          for (const { commands, instance, passMs, isPruned } of steps) {
+          const told: LockEvent[] = [];
+          for (const { commands, instance, passMs, isPruned, isFollowed } of steps) {
             time.advance(passMs);
             await stores[instance].keepAlive(`${instance}`, time.wall + 500);
             const group = commands.map((make) => make(run, `${instance}`, tickets));
-            const { outcomes } = await stores[instance].commit(group);
+            const { outcomes, events } = await stores[instance].commit(group);
+            told.push(...events);
+            if (isFollowed) await stores[1 - instance]?.readLog(revision, 10_000, everything);
             for (const [n, outcome] of outcomes.entries()) {
               const command = group[n] as Command;
               if (outcome.kind === 'queued' && 'wait' in command) tickets.set(command.wait?.id ?? '', outcome.ticket);
@@ -101,6 +105,7 @@ export function describeWaitingTogether(openFixture: OpenFixture): void {
             expect(counted).toBe(present);
           }
           const { events } = await stores[0].readLog(revision, 10_000, everything);
+          expect(events).toEqual(told);
           const turns = events.flatMap(({ waiterId, resource }) => (waiterId === null ? [] : [`${waiterId} ${resource}`]));
           turnsInAll += turns.length;
           expect(new Set(turns).size).toBe(turns.length);
@@ -171,4 +176,5 @@ const step = fc.record({
   instance: fc.constantFrom(0 as const, 1 as const),
   passMs: fc.constantFrom(0, 0, 10, 250, 1000, 61_000),
   isPruned: fc.boolean(),
+  isFollowed: fc.boolean(),
 });

@@ -1,26 +1,109 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { LockEvent } from '../../src/locks/events.js';
+import { lockOf } from '../../src/locks/lock.js';
+import type { Waiter } from '../../src/locks/waiter.js';
 import { Assumptions } from '../../src/store/postgresql/assumptions.js';
-import { acquire } from '../support/commands.js';
+import { acquire, release } from '../support/commands.js';
 
-/** Of an instance that has just seen the database. */
-function fresh(): Assumptions {
+const LATER = Date.now() + 60_000;
+
+function waiter(owner: string, ticket: bigint, rest: Partial<Waiter> = {}): Waiter {
+  return {
+    ticket,
+    id: owner,
+    instance: 'one',
+    owner,
+    resources: ['job'],
+    ttlMs: 40_000,
+    requestId: null,
+    metadata: null,
+    ownTokens: [],
+    joinedAt: 0,
+    deadline: LATER,
+    ...rest,
+  };
+}
+
+/** It had its turn in line for `job`. */
+function turnOf(owner: string, revision: bigint): LockEvent {
+  const lock = { resource: 'job', owner, fencingToken: revision, acquiredAt: 5, expiresAt: LATER, requestId: null, metadata: null };
+  return { ...lock, revision, type: 'ACQUIRED', at: 5, writtenAt: 5, waiterId: owner };
+}
+
+/** Of an instance that has just seen the database, in which A holds `job`. */
+function fresh(...inLine: readonly Waiter[]): Assumptions {
   const assumptions = new Assumptions();
-  assumptions.learn({ logId: 'log', revision: 1n, at: 1 }, new Map());
+  assumptions.learn({ logId: 'log', revision: 1n, at: 1 }, new Map([['job', lockOf(turnOf('A', 1n), 30_000)]]));
   const now = performance.now();
-  assumptions.compareClock({ readAt: 1, askedAt: now, answeredAt: now });
+  assumptions.compareClock({ readAt: Date.now(), askedAt: now, answeredAt: now });
+  assumptions.lines.read(['job'], 9n, new Map([['job', { waiters: inLine, isWhole: false }]]));
   return assumptions;
 }
 
-test('what becomes of a name that somebody waits for is not assumed, and of others it is', () => {
-  const assumptions = fresh();
-  assumptions.learnLine('waited-for', true);
-  expect(assumptions.for([acquire('free', 'A'), acquire('waited-for', 'A')])).toBeNull();
-  expect(assumptions.for([acquire('free', 'A')])).toMatchObject({ logId: 'log', revision: 1n });
+/** The ids of those who are first in line for `job`. */
+function lineIn(assumptions: Assumptions): readonly string[] | null {
+  const line = assumptions.for([release('job', 'A')])?.standing?.lines.get('job');
+  return line?.waiters.map(({ id }) => id) ?? null;
+}
+
+const NOTHING = { outcomes: [], events: [], changedRows: new Map(), joined: [], left: [] };
+
+describe('who is remembered to stand in line', () => {
+  test('is whoever was read, but for those whose time is up', () => {
+    expect(lineIn(fresh(waiter('B', 1n), waiter('C', 2n, { deadline: 1 }), waiter('D', 3n)))).toEqual(['B', 'D']);
+  });
+
+  test('is nobody behind one that waits for others as well', () => {
+    expect(lineIn(fresh(waiter('B', 1n), waiter('C', 2n, { resources: ['job', 'other'] }), waiter('D', 3n)))).toEqual(['B']);
+  });
+
+  test('is nobody who left, and whoever joined behind all others', () => {
+    const assumptions = fresh();
+    assumptions.lines.read(['job'], 9n, new Map([['job', { waiters: [waiter('B', 1n), waiter('C', 2n)], isWhole: true }]]));
+    assumptions.lines.change(9n, { ...NOTHING, left: [waiter('B', 1n)], joined: [waiter('D', 10n)] });
+    expect(lineIn(assumptions)).toEqual(['C', 'D']);
+    expect(assumptions.for([release('job', 'A')])).toMatchObject({ ticket: 10n });
+  });
+
+  test('is nobody who joined behind others that are not known', () => {
+    const assumptions = fresh(waiter('B', 1n));
+    assumptions.lines.change(9n, { ...NOTHING, joined: [waiter('D', 10n)] });
+    expect(lineIn(assumptions)).toEqual(['B']);
+  });
+
+  test('is whoever took over a place before those that are known', () => {
+    const assumptions = fresh(waiter('B', 1n), waiter('C', 2n));
+    assumptions.lines.change(9n, { ...NOTHING, left: [waiter('B', 1n)], joined: [waiter('B again', 1n)] });
+    expect(lineIn(assumptions)).toEqual(['B again', 'C']);
+  });
+
+  test('is whoever comes after one that had its turn elsewhere, and what that one holds is known', () => {
+    const assumptions = fresh(waiter('B', 1n), waiter('C', 2n), waiter('D', 3n));
+    assumptions.follow({ logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('C', 3n)] });
+    expect(lineIn(assumptions)).toEqual(['D']);
+    const { revision, rows } = assumptions.for([release('job', 'C')]) ?? {};
+    expect(revision).toBe(3n);
+    expect(rows?.get('job')).toMatchObject({ owner: 'C', fencingToken: 3n, ttlMs: 40_000 });
+  });
+
+  test('is not known any more, when one had its turn elsewhere that was not', () => {
+    const assumptions = fresh(waiter('B', 1n));
+    assumptions.follow({ logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('D', 3n)] });
+    const standing = assumptions.for([release('job', 'A')])?.standing;
+    expect(standing?.lines.get('job')).toEqual({ waiters: [], isWhole: false });
+  });
+
+  test('is not touched by turns of another history, or that were seen before', () => {
+    const assumptions = fresh(waiter('B', 1n));
+    const page = { oldestRevision: 0n, revision: 1n, through: 1n, events: [turnOf('B', 1n)] };
+    assumptions.follow({ ...page, logId: 'log' });
+    assumptions.follow({ ...page, logId: 'other', events: [turnOf('B', 3n)] });
+    expect(lineIn(assumptions)).toEqual(['B']);
+  });
 });
 
-test('when nobody waits for it any more, it is assumed again', () => {
+test('of a name for which nobody stands in line, none is told of', () => {
   const assumptions = fresh();
-  assumptions.learnLine('waited-for', true);
-  assumptions.learnLine('waited-for', false);
-  expect(assumptions.for([acquire('waited-for', 'A')])).not.toBeNull();
+  assumptions.lines.read(['job'], 9n, new Map([['job', { waiters: [], isWhole: true }]]));
+  expect(assumptions.for([release('job', 'A'), acquire('free', 'A')])).toMatchObject({ standing: null });
 });

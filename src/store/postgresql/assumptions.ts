@@ -1,13 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { resourcesOf, type Command } from '../../locks/commands.js';
-import type { Lock } from '../../locks/lock.js';
-
-/** Rows that are remembered take so much memory at the most; the rest of a row is small beside its texts. */
-const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024;
-const ROW_BYTES = 400;
-
-/** Names that are remembered because somebody stood in line for them, at the most. */
-const MAX_WAITED_FOR = 10_000;
+import type { StandingWaiters } from '../../locks/lines.js';
+import { lockOf, type Lock } from '../../locks/lock.js';
+import type { LogPage } from '../lock-store.js';
+import { AssumedLines } from './assumed-lines.js';
+import { MAX_REMEMBERED_BYTES, rememberedBytes } from './remembered.js';
 
 /**
  * The database's clock is known from a question that was answered within this: what is made of it is behind by no more. It is
@@ -29,6 +26,10 @@ export interface Assumption {
   /** The time that the log had come to. */
   readonly at: number;
   readonly rows: ReadonlyMap<string, Lock>;
+  /** The last one that was given out; 0: nobody has been seen in line. */
+  readonly ticket: bigint;
+  /** null: nobody stands in line for any of it. */
+  readonly standing: StandingWaiters | null;
 }
 
 /** How the database was seen, under the lock. */
@@ -51,12 +52,11 @@ export interface ClockReading {
  * database has to compare it with what is true; as long as callers come back to the instance that served them, it is true.
  */
 export class Assumptions {
+  readonly lines = new AssumedLines();
   readonly #locks = new LRUCache<string, Lock>({
     maxSize: MAX_REMEMBERED_BYTES,
-    sizeCalculation: ({ resource, owner, metadata }) => ROW_BYTES + resource.length + owner.length + (metadata?.length ?? 0),
+    sizeCalculation: (lock) => lock.resource.length + rememberedBytes(lock),
   });
-  /** Of these somebody stood in line for: what becomes of them is not to be assumed. */
-  readonly #waitedFor = new LRUCache<string, true>({ max: MAX_WAITED_FOR });
   #seen: Sighting | null = null;
   /** The database's clock is ahead of the process's by this or more. */
   #clockOffset = 0;
@@ -73,15 +73,22 @@ export class Assumptions {
     const elapsed = performance.now();
     if (this.#seen === null || elapsed - this.#comparedAt > MAX_CLOCK_AGE_MS) return null;
     const rows = new Map<string, Lock>();
+    let isWaitedFor = false;
     for (const command of commands) {
       for (const resource of resourcesOf(command)) {
-        if (this.#waitedFor.has(resource)) return null;
+        if (this.lines.has(resource)) {
+          // It depends on all of their lines, and mostly has to stand in them.
+          if (command.kind === 'acquire-all') return null;
+          isWaitedFor = true;
+        }
         const lock = this.#locks.get(resource);
         if (lock !== undefined) rows.set(resource, lock);
         else if (command.kind !== 'acquire' && command.kind !== 'acquire-all') return null;
       }
     }
-    return { ...this.#seen, clock: Math.floor(elapsed + this.#clockOffset), rows };
+    const clock = Math.floor(elapsed + this.#clockOffset);
+    const standing = isWaitedFor ? this.lines.for(commands, clock) : null;
+    return { ...this.#seen, clock, rows, ticket: this.lines.ticket, standing };
   }
 
   /** They were right, or all of it was read: what the database holds now, as far as it is known. Null: no row. */
@@ -95,10 +102,17 @@ export class Assumptions {
     }
   }
 
-  /** Whether anybody stands in line for it, as a group found or left it. */
-  learnLine(resource: string, isWaitedFor: boolean): void {
-    if (isWaitedFor) this.#waitedFor.set(resource, true);
-    else this.#waitedFor.delete(resource);
+  /** The log tells whose turn it was, as other instances decided. All else that they did is found out when it matters. */
+  follow({ logId, events }: LogPage): void {
+    const last = events.at(-1);
+    const seen = this.#seen;
+    if (last === undefined || logId !== seen?.logId || last.revision <= seen.revision) return;
+    for (const event of events) {
+      if (event.waiterId === null || event.revision <= seen.revision) continue;
+      const waiter = this.lines.takeTurn(event.resource, event.waiterId);
+      if (waiter !== null) this.#locks.set(event.resource, lockOf(event, waiter.ttlMs));
+    }
+    this.#seen = { logId, revision: last.revision, at: last.writtenAt };
   }
 
   compareClock({ readAt, askedAt, answeredAt }: ClockReading): void {

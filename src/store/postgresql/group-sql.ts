@@ -1,9 +1,8 @@
-import type { GroupDecision } from '../../locks/group.js';
-import type { Lock } from '../../locks/lock.js';
 import type { RememberedAcquisition } from '../../locks/retries.js';
 import { SEGMENT_REVISIONS, segmentOf } from '../log-segments.js';
 import type { RetriedRelease } from '../retry-lookups.js';
 import { EVENT_COLUMNS, LOCK_COLUMNS, type ClockRow } from '../rows.js';
+import type { GroupToStore } from './group-to-store.js';
 import { laterTime } from './later-time.js';
 import { changeLines } from './line-sql.js';
 import { bigintArray, booleanArray, column, integerArray, textArray, textLiteral } from './literals.js';
@@ -40,7 +39,7 @@ export const MAX_DELAY_MS = 100;
 export const TOO_LATE_MS = MAX_DELAY_MS + 1;
 
 // A time that the database allows each statement is not meant for one that waits. In the lists below NULL is no text.
-const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+export const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL statement_timeout = 0;
     SET LOCAL array_nulls = on;`;
 
@@ -111,31 +110,6 @@ export function readLastEventsOf(releases: readonly RetriedRelease[], writtenSin
      WHERE event.written_at >= ${writtenSince};`;
 }
 
-/** A group as it was decided, and what the decision rests on. */
-export interface GroupToStore {
-  readonly decision: GroupDecision;
-  readonly logId: string;
-  /** The newest one before it, as far as it is known: the decision counts from there. */
-  readonly revision: bigint;
-  readonly now: number;
-  /** What the database's clock showed then, or would have. */
-  readonly clock: number;
-  /** The rows of its resources before it. */
-  readonly rows: ReadonlyMap<string, Lock>;
-  /** Whether other instances are told of it as it commits. */
-  readonly isAnnounced: boolean;
-  /** Any number that no other group has. */
-  readonly groupId: bigint;
-}
-
-/** What is to be found as it was assumed, for a group to be stored. */
-export interface Assumed {
-  readonly resources: readonly string[];
-  /** These have acquired nothing since then. */
-  readonly acquisitions: readonly RememberedAcquisition[];
-  readonly rememberedSince: number;
-}
-
 /** Whether the group was stored, and what that made of it. */
 export interface StoreAnswer {
   readonly stored: boolean;
@@ -145,6 +119,8 @@ export interface StoreAnswer {
   readonly written_at: bigint;
   /** The database's clock, in epoch milliseconds. */
   readonly read_at: bigint;
+  /** The last one before it. Null or left out: it did nothing to lines. */
+  readonly ticket?: bigint | null;
 }
 
 /**
@@ -153,41 +129,29 @@ export interface StoreAnswer {
  * @param sessionKey see {@link GrowthListener.sessionKey}
  */
 export function storeGroup(group: GroupToStore, maxAgeMs: number | null, sessionKey: bigint | null): string {
-  const { decision, revision, now } = group;
-  const lines = changeLines(decision, now, sessionKey);
+  const { decision, revision, logId } = group;
+  const lines = changeLines(group, sessionKey);
   const tried = decision.events.length === 0 && lines === null ? tryToAppend(revision + 1n) : '';
-  return `${callStoreGroup(group, maxAgeMs, Array<string>(7).fill('NULL'), lines)} ${tried} COMMIT;`;
+  return `${selectStored(callStoreGroup(group, textLiteral(logId), maxAgeMs, Array<string>(7).fill('NULL')), lines)} ${tried} COMMIT;`;
 }
 
-/**
- * Stores and commits a group in one message, where the database is found as it was assumed, and the group is not older than this.
- * Answers with a {@link StoreAnswer}.
- */
-export function storeAssumed(group: GroupToStore, { resources, acquisitions, rememberedSince }: Assumed, maxAgeMs: number): string {
-  const assumed = [
-    textArray(resources),
-    bigintArray(resources.map((resource) => group.rows.get(resource)?.revision ?? 0n)),
-    textArray(resources.map((resource) => group.rows.get(resource)?.owner ?? null)),
-    textArray(column(acquisitions, 'requestId')),
-    textArray(column(acquisitions, 'resource')),
-    textArray(column(acquisitions, 'owner')),
-    rememberedSince.toString(),
-  ];
-  return `${BEGIN} ${callStoreGroup(group, maxAgeMs, assumed, null)} COMMIT;`;
+/** @param lines the call that stores what it does to lines; null: nothing. @param basis what the call of the group rests on */
+export function selectStored(storing: string, lines: string | null, basis: string | null = null): string {
+  const from = basis === null ? storing : `${basis} AS basis CROSS JOIN LATERAL ${storing}`;
+  return lines === null
+    ? `SELECT answer.* FROM ${from} AS answer;`
+    : `SELECT answer.*, CASE WHEN answer.stored THEN ${lines} END AS ticket FROM ${from} AS answer;`;
 }
 
-/** @param lines the call that stores what it does to lines; null: nothing */
-function callStoreGroup(group: GroupToStore, maxAgeMs: number | null, assumed: readonly string[], lines: string | null): string {
-  const { logId, revision, now, clock, isAnnounced, decision, rows } = group;
+/** @param logId an expression */
+export function callStoreGroup(group: GroupToStore, logId: string, maxAgeMs: number | null, assumed: readonly string[]): string {
+  const { revision, now, clock, isAnnounced, decision, rows } = group;
   const { upToMs, heldForMs, movesExpiry } = laterTime(decision.events, rows, now);
   // Others may have seen a lock expire by the database's clock, of which this group says that it is held.
   const ages = [maxAgeMs === null ? 'NULL' : Math.min(maxAgeMs, heldForMs), Math.min(upToMs, MAX_DELAY_MS)];
   // Who waits longer for the lock is too old when it comes.
-  const basis = [textLiteral(logId), revision, now, clock, ...ages, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
-  const call = `holdfast_store_group(${[...basis, ...assumed, ...events(group, movesExpiry)].join(', ')})`;
-  return lines === null
-    ? `SELECT * FROM ${call};`
-    : `SELECT answer.*, CASE WHEN answer.stored THEN ${lines} END FROM ${call} AS answer;`;
+  const basis = [logId, revision, now, clock, ...ages, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
+  return `holdfast_store_group(${[...basis, ...assumed, ...events(group, movesExpiry)].join(', ')})`;
 }
 
 type RowChange = 'insert' | 'update' | 'delete';
@@ -228,29 +192,4 @@ function tryToAppend(revision: bigint): string {
     INSERT INTO lock_events (segment, revision, type, at, written_at, resource, owner, fencing_token, acquired_at, expires_at, metadata)
     VALUES (${segmentOf(revision)}, ${revision}, 'EXPIRED', 0, 0, '', '', 0, 0, 0, repeat(' ', ${LARGE_ROW_BYTES}));
     ROLLBACK TO before;`;
-}
-
-/**
- * Finds where a group is, and sees to it that it never will be stored if it is not. The lock comes first: once it is free, a group
- * that held it has ended, one way or the other; one that has yet to take it finds that the log has come to a time for which it is
- * too old.
- */
-export function findStored(group: GroupToStore, lockTimeoutMs: number): string {
-  return `${takeLock(lockTimeoutMs)}
-    ${group.decision.events.length > 0 ? findEvents(group) : findJoined(group)}
-    UPDATE lock_clock SET at = greatest(at, ${group.now + TOO_LATE_MS}) WHERE id = 1;
-    COMMIT;`;
-}
-
-function findEvents({ groupId, revision }: GroupToStore): string {
-  return `SELECT revision, written_at FROM lock_events WHERE revision > ${revision} AND group_id = ${groupId} ORDER BY revision LIMIT 1;`;
-}
-
-/** Of a group without events: whoever joined in it stands in line, or has had its turn. */
-function findJoined({ revision, now, decision: { joined } }: GroupToStore): string {
-  const owners = textArray(column(joined, 'owner'));
-  const ids = textArray(column(joined, 'id'));
-  return `SELECT ${revision + 1n}::bigint AS revision, ${now}::bigint AS written_at
-     WHERE EXISTS (SELECT FROM lock_waiters WHERE owner = ANY (${owners}) AND waiter_id = ANY (${ids}))
-        OR EXISTS (SELECT FROM lock_grants WHERE revision > ${revision} AND waiter_id = ANY (${ids}));`;
 }

@@ -2,19 +2,21 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { resourcesOfAll, type Command } from '../../locks/commands.js';
 import { decideGroup } from '../../locks/decide-group.js';
-import type { GroupDecision, GroupState } from '../../locks/group.js';
 import type { Lock } from '../../locks/lock.js';
 import { RetryMemory } from '../../locks/retries.js';
 import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
-import { StoreUnavailable, type CommittedGroup } from '../lock-store.js';
+import { StoreUnavailable, type CommittedGroup, type LogPage } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import type { Announcer } from './announcer.js';
+import { decideAssumed, NOTHING_REMEMBERED } from './assumed-group.js';
+import { storeAssumed } from './assumed-sql.js';
 import { Assumptions, type Sighting } from './assumptions.js';
 import { read } from './connections.js';
 import { endsSession, isOutage, isPassing, namedFault } from './faults.js';
 import { readGroup, readReleases } from './group-reads.js';
-import { LOCK_TIMEOUT_MS, storeAssumed, storeGroup, type GroupToStore, type StoreAnswer } from './group-sql.js';
-import { findGroup } from './lost-answers.js';
+import { LOCK_TIMEOUT_MS, storeGroup, type StoreAnswer } from './group-sql.js';
+import type { GroupToStore } from './group-to-store.js';
+import { findGroup, type Place } from './lost-answers.js';
 import { decideInLine, readStanding } from './standing-reads.js';
 
 /** A group whose connection breaks before this is tried on another one. */
@@ -24,9 +26,6 @@ const SHORT_LOCK_TIMEOUT_MS = 1000;
 
 /** A decision on assumptions waits no longer than this for the lock: its leases would be shorter by the wait. */
 const ASSUMED_MAX_AGE_MS = 100;
-
-/** What a decision on assumptions rests on, besides rows: no lookup finds anything. */
-const NOBODY_WAITS = { retries: new RetryMemory(), ticket: 0n, standing: null };
 
 export interface GroupWriterOptions {
   readonly retryWindowMs: number;
@@ -66,41 +65,44 @@ export class GroupWriter {
     return { outcomes: decision.outcomes, events: decision.events, logId, commitMs: performance.now() - startedAt };
   }
 
+  /** Takes what the log tells of groups, also of other instances. */
+  follow(page: LogPage): void {
+    this.#assumptions.follow(page);
+  }
+
   /** Null: nothing was stored, since too little is known, or what was assumed is not true. */
   async #storeAssumed(commands: readonly Command[], startedAt: number): Promise<GroupToStore | null> {
     const assumption = this.#assumptions.for(commands);
     if (assumption === null) return null;
-    const { logId, revision, rows } = assumption;
-    const { acquisitions, releases } = retryLookups(commands, rows);
-    if (releases.length > 0 || commands.some((command) => command.kind === 'leave' || namesTokenAbove(revision, command)))
+    const { acquisitions, releases } = retryLookups(commands, assumption.rows);
+    if (
+      releases.length > 0 ||
+      commands.some((command) => command.kind === 'leave' || namesTokenAbove(assumption.revision, command))
+    )
       return null;
     const now = Math.max(this.#now(assumption.clock), assumption.at);
-    const decision = decideGroup({ ...NOBODY_WAITS, revision, now, rows }, commands);
-    // What changes nothing needs no commit: the other way it is one message, too, and no wait for the disk.
-    if (decision.events.length === 0 || decision.joined.length > 0) return null;
+    const decision = decideAssumed(assumption, commands, now);
+    if (decision === null) return null;
 
-    const group = {
-      decision,
-      logId,
-      revision,
-      now,
-      clock: assumption.clock,
-      rows,
-      isAnnounced: this.#announcer.isDue,
-      groupId: newGroupId(),
-    };
-    const resources = resourcesOfAll(commands);
-    const rememberedSince = now - this.#options.retryWindowMs;
+    // Whoever has its turn in line may be waiting on another instance.
+    const isAnnounced = decision.left.length > 0 || (decision.events.length > 0 && this.#announcer.isDue);
+    const group = { ...assumption, decision, now, isAnnounced, groupId: newGroupId() };
+    const assumed = { commands, acquisitions, rememberedSince: now - this.#options.retryWindowMs };
     const client = await this.#connect();
     const askedAt = performance.now();
     try {
-      const answer = await store(client, storeAssumed(group, { resources, acquisitions, rememberedSince }, ASSUMED_MAX_AGE_MS));
+      const answer = await store(client, storeAssumed(group, assumed, ASSUMED_MAX_AGE_MS, this.#options.sessionKey()));
       const readAt = Number(answer.read_at);
       if (answer.stored) {
         this.#assumptions.compareClock({ readAt, askedAt, answeredAt: performance.now() });
-        const stored = asStored(group, commands, answer.revision, Number(answer.written_at));
+        const { revision, ticket } = answer;
+        const stored = asStored(group, commands, {
+          revision,
+          ticket: ticket ?? group.ticket,
+          writtenAt: Number(answer.written_at),
+        });
         this.#assumptions.trust();
-        this.#assumptions.learn(sightingAfter(stored), stored.decision.changedRows);
+        this.#learn(stored);
         return stored;
       }
       this.#assumptions.distrust({ assumed: assumption.clock, readAt });
@@ -124,7 +126,7 @@ export class GroupWriter {
       }
       const answer = await store(client, storeGroup(decided, isLast ? null : DECISION_MAX_AGE_MS, this.#options.sessionKey()));
       if (!answer.stored) return null;
-      this.#assumptions.learn(sightingAfter(decided), decided.decision.changedRows);
+      this.#learn(decided);
       return decided;
     } catch (error) {
       return this.#afterFault(client, error, decided, commands, isLast ? -Infinity : startedAt + REPEAT_WITHIN_MS);
@@ -148,7 +150,7 @@ export class GroupWriter {
     if (group !== null && !isRolledBack) {
       const found = await findGroup(this.#pool, group);
       if (found === null) throw new StoreUnavailable('The database did not confirm the group', null, { cause: error });
-      if (found) return asStored(group, commands, found.revision - 1n, Number(found.written_at));
+      if (found) return asStored(group, commands, found);
     }
     if (performance.now() < repeatUntil && isPassing(error)) return null;
     throw new StoreUnavailable('The database did not take the group', false, { cause: error });
@@ -180,18 +182,21 @@ export class GroupWriter {
 
     const state = { revision, now, rows, retries, ...readStanding(waiters, sought, now) };
     const decision = await decideInLine(client, state, commands);
-    for (const resource of resources) this.#assumptions.learnLine(resource, isWaitedFor(resource, state, decision));
+    this.#assumptions.lines.read(resources, state.ticket, state.standing?.lines ?? new Map());
     return {
+      ...state,
       decision,
       logId,
-      revision,
-      now,
       clock: Number(readAt),
-      rows,
       // At once: whoever has its turn in line may be waiting on another instance.
       isAnnounced: decision.events.length > 0,
       groupId: newGroupId(),
     };
+  }
+
+  #learn(stored: GroupToStore): void {
+    this.#assumptions.learn(sightingAfter(stored), stored.decision.changedRows);
+    this.#assumptions.lines.change(stored.ticket, stored.decision);
   }
 
   #now(databaseTime: number): number {
@@ -199,16 +204,12 @@ export class GroupWriter {
   }
 }
 
-/** The group as it is stored behind that revision, at that time: with the tokens and times that follow from them. */
-function asStored(group: GroupToStore, commands: readonly Command[], revision: bigint, now: number): GroupToStore {
-  if (revision === group.revision && now === group.now) return group;
-  const { rows } = group;
-  return { ...group, revision, now, decision: decideGroup({ ...NOBODY_WAITS, revision, now, rows }, commands) };
-}
-
-function isWaitedFor(resource: string, { standing }: GroupState, { joined }: GroupDecision): boolean {
-  const line = standing?.lines.get(resource);
-  return (line !== undefined && line.waiters.length > 0) || joined.some((waiter) => waiter.resources.includes(resource));
+/** The group as it is stored there: with the tokens, tickets and times that follow from that. */
+function asStored(group: GroupToStore, commands: readonly Command[], { revision, ticket, writtenAt: now }: Place): GroupToStore {
+  if (revision === group.revision && ticket === group.ticket && now === group.now) return group;
+  const { rows, standing } = group;
+  const state = { revision, ticket, now, rows, standing, retries: NOTHING_REMEMBERED };
+  return { ...group, ...state, decision: decideGroup(state, commands) };
 }
 
 /** A token that is yet to be given is counted from where the group is stored, which is not known before. */

@@ -1,8 +1,8 @@
-import type { GroupDecision } from '../../locks/group.js';
 import { INSTANCE_LEASE_MS } from '../instance-lease.js';
 import type { TicketRow } from '../rows.js';
 import type { WaiterLookups } from '../waiter-lookups.js';
 import { toWaiterRows, type WaiterRow } from '../waiter-rows.js';
+import type { GroupToStore } from './group-to-store.js';
 import { bigintArray, column, integerArray, textArray, textLiteral } from './literals.js';
 
 /** Whom to read of those who stand in line. */
@@ -47,16 +47,21 @@ export function readWaiters({ moment, lines, limit, owners, lookups: { places, c
 }
 
 /**
- * The call that stores what the group does to lines; null: nothing. Whoever joins waits on this very instance.
+ * The call that stores what the group does to lines, where the group's own call is answered with `answer`; it returns the last ticket
+ * before. Null: nothing. Whoever joins waits on this very instance.
  *
  * @param sessionKey see {@link GrowthListener.sessionKey}
  */
-export function changeLines({ joined, left, events }: GroupDecision, now: number, sessionKey: bigint | null): string | null {
+export function changeLines({ decision, revision, now, ticket }: GroupToStore, sessionKey: bigint | null): string | null {
+  const { joined, left, events } = decision;
   const grants = events.flatMap(({ revision, waiterId }) => (waiterId === null ? [] : [{ revision, waiterId }]));
   if (joined.length + left.length + grants.length === 0) return null;
   const gone = left.flatMap(({ resources, ticket }) => resources.map((resource) => ({ resource, ticket })));
   const rows = joined.flatMap(toWaiterRows);
   const changes = [
+    ticket,
+    `answer.written_at - ${now}`,
+    `answer.revision - ${revision}`,
     textArray(column(gone, 'resource')),
     bigintArray(column(gone, 'ticket')),
     textArray(column(rows, 'resource')),

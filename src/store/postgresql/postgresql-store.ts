@@ -12,6 +12,7 @@ import { keepInstanceAlive } from './line-sql.js';
 import { momentSql } from './moments.js';
 import { pruneStep } from './prune.js';
 import { Reader } from './reader.js';
+import { isNarrow } from './selector-sql.js';
 
 /** One group, one step of pruning, and one for what is short: to find out what became of a group, to announce one, a sign of life. */
 const WRITE_CONNECTIONS = 3;
@@ -88,7 +89,9 @@ export class PostgresqlStore implements LockStore {
 
   async readLog(after: bigint, limit: number, selector: LockSelector): Promise<LogPage> {
     this.#refuseIfClosed();
-    return this.#reader.logPage(after, limit, selector);
+    const page = await this.#reader.logPage(after, limit, selector);
+    if (!isNarrow(selector)) this.#writer.follow(page);
+    return page;
   }
 
   async readLocks(selector: LockSelector, afterResource: string | null, limit: number, now: number) {

@@ -15,12 +15,10 @@ import {
 } from '../rows.js';
 import { namedFault } from './faults.js';
 import type { MomentSql } from './moments.js';
-import { selectorSql } from './selector-sql.js';
+import { isNarrow, selectorSql } from './selector-sql.js';
 
 /** Segments that one page of a narrow watch looks through at the most. */
 const SEGMENTS_PER_PAGE = 32n;
-
-const WAITER_ID = ', (SELECT waiter_id FROM lock_grants WHERE lock_grants.revision = lock_events.revision) AS waiter_id';
 
 /** Whose time passed before that moment: its own, or that of the instance which serves it. */
 export function isPassedOver(moment: string): string {
@@ -50,16 +48,18 @@ export class Reader {
 
   /** A page that looks at no more than so many segments of the log: a filter that admits little must not read all of it. */
   async logPage(after: bigint, limit: number, selector: LockSelector): Promise<LogPage> {
-    const isNarrow = selector.resource !== null || selector.owner !== null || (selector.prefix ?? '') !== '';
-    const end = isNarrow ? (segmentOf(after + 1n) + SEGMENTS_PER_PAGE) * SEGMENT_REVISIONS - 1n : null;
+    if (!isNarrow(selector)) {
+      return toPage(await this.#query<PageRow>('SELECT * FROM holdfast_log_page($1, $2)', [after, limit]), limit, null);
+    }
+    const end = (segmentOf(after + 1n) + SEGMENTS_PER_PAGE) * SEGMENT_REVISIONS - 1n;
     const { conditions, values } = selectorSql(selector, 2);
-    const segments = end === null ? '' : `AND segment = ANY (ARRAY[${segmentList(after + 1n)}]::bigint[])`;
     const rows = await this.#query<PageRow>(
       `/* a page of the log */
        SELECT clock.log_id, clock.revision AS head, clock.oldest_revision, event.*
          FROM lock_clock AS clock LEFT JOIN LATERAL (
-           SELECT ${EVENT_COLUMNS}${isNarrow ? '' : WAITER_ID} FROM lock_events WHERE revision > $1 ${segments} ${conditions}
-            ORDER BY ${end === null ? '' : 'segment, '}revision LIMIT $2) AS event ON true
+           SELECT ${EVENT_COLUMNS} FROM lock_events
+            WHERE revision > $1 AND segment = ANY (ARRAY[${segmentList(after + 1n)}]::bigint[]) ${conditions}
+            ORDER BY segment, revision LIMIT $2) AS event ON true
         WHERE clock.id = 1
         ORDER BY event.revision`,
       [after, limit, ...values],

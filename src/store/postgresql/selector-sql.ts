@@ -27,3 +27,8 @@ export function selectorSql({ resource, prefix, owner }: LockSelector, taken: nu
   require('owner =', owner);
   return { conditions, values };
 }
+
+/** Whether it leaves anything out. */
+export function isNarrow({ resource, prefix, owner }: LockSelector): boolean {
+  return resource !== null || owner !== null || (prefix ?? '') !== '';
+}

@@ -4,7 +4,10 @@ import type { Command } from '../../../src/locks/commands.js';
 import { decideGroup } from '../../../src/locks/decide-group.js';
 import type { Lock } from '../../../src/locks/lock.js';
 import { RetryMemory } from '../../../src/locks/retries.js';
-import { findStored, MAX_DELAY_MS, storeAssumed, type GroupToStore } from '../../../src/store/postgresql/group-sql.js';
+import { storeAssumed } from '../../../src/store/postgresql/assumed-sql.js';
+import { MAX_DELAY_MS } from '../../../src/store/postgresql/group-sql.js';
+import type { GroupToStore } from '../../../src/store/postgresql/group-to-store.js';
+import { findStored } from '../../../src/store/postgresql/lost-answers.js';
 import { acquire, release, renew } from '../../support/commands.js';
 import { createDatabase } from '../../support/database.js';
 import { withClient } from '../../support/postgresql/client.js';
@@ -33,8 +36,9 @@ async function openDatabase(): Promise<Database & { readonly held: Lock }> {
     url,
     held,
     store: async (group) => {
-      const resources = [...new Set(group.decision.events.map(({ resource }) => resource))];
-      const [row] = await lastRows(url, storeAssumed(group, { resources, acquisitions: [], rememberedSince: 0 }, MAX_AGE_MS));
+      // What was asked for does not matter here, but the resources.
+      const commands = group.decision.events.map(({ resource }): Command => ({ kind: 'expire', resource }));
+      const [row] = await lastRows(url, storeAssumed(group, { commands, acquisitions: [], rememberedSince: 0 }, MAX_AGE_MS, null));
       return row?.['stored'] as boolean;
     },
     find: async (group) => {
@@ -67,13 +71,12 @@ async function decide(url: string, commands: readonly Command[], locks: readonly
   const { log_id: logId, revision, clock } = row as { log_id: string; revision: bigint; clock: bigint };
   const now = at ?? Number(clock);
   const rows = new Map(locks.map((lock) => [lock.resource, lock]));
+  const state = { revision, now, rows, ticket: 0n, standing: null };
   return {
-    decision: decideGroup({ revision, now, rows, retries: new RetryMemory(), ticket: 0n, standing: null }, commands),
+    ...state,
+    decision: decideGroup({ ...state, retries: new RetryMemory() }, commands),
     logId,
-    revision,
-    now,
     clock: Number(clock),
-    rows,
     isAnnounced: true,
     groupId: nextGroupId++,
   };

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { AcquireCommand, Command } from '../../../src/locks/commands.js';
+import type { LockStore } from '../../../src/store/lock-store.js';
 import { acquire, release } from '../../support/commands.js';
 import { rounds, timeLimit } from '../../support/rounds.js';
 import { runSql } from '../../support/sql.js';
 import { answerTo } from './answers.js';
 import { firstMessageBytes } from './messages.js';
 import { HOLDS_THE_LOCK, untilThereIs } from './sessions.js';
-import { logOf, openQuietStore, openStoreBehindProxy } from './store.js';
+import { forbidToAsk, logOf, openQuietStore, openStoreBehindProxy } from './store.js';
 
 /** Long enough for all that was sent to be where it can get. */
 const QUIET_MS = 100;
@@ -28,13 +29,28 @@ async function waitersOf(databaseUrl: string): Promise<unknown[]> {
 }
 
 /** What happened to `job`, and to whom, from the beginning. */
-async function eventsOf(store: Parameters<typeof logOf>[0]): Promise<string[]> {
+async function eventsOf(store: LockStore): Promise<string[]> {
   const events = (await logOf(store)).filter(({ resource }) => resource === 'job');
   return events.map(({ type, owner, waiterId }) => `${type} ${owner}${waiterId === null ? '' : ` for ${waiterId}`}`);
 }
 
+/** See `forbidToAsk`. On a busy machine it takes the store a while to know the time. */
+async function forbidOnceNothingIsToBeAsked(store: LockStore, databaseUrl: string): Promise<() => Promise<void>> {
+  for (;;) {
+    await store.commit([acquire('mine', 'A')]);
+    const allow = await forbidToAsk(databaseUrl);
+    const isStored = await store.commit([acquire('mine', 'A')]).then(
+      () => true,
+      () => false,
+    );
+    if (isStored) return allow;
+    await allow();
+  }
+}
+
 /** Nobody gives up this place: a group that tries to takes two messages. */
 const LEAVE_NOTHING: Command = { kind: 'leave', waiterId: 'nobody', ticket: 99n, resources: ['job'] };
+const NOT_IN_LINE = { kind: 'not-in-line' };
 
 /**
  * While A holds `job`, and these wait for it: a group of two messages that is decided, and whose second message has not left yet. The
@@ -54,25 +70,25 @@ async function decideGroup(commands: readonly Command[], ...waiting: readonly st
 
 describe('a group whose connection breaks after it was stored and before the answer came', () => {
   test('is told that it stands in line, where it does once', async () => {
-    const { proxy, observer, databaseUrl, group } = await decideGroup([wait('job', 'B')]);
+    const { proxy, observer, databaseUrl, group } = await decideGroup([wait('job', 'B'), LEAVE_NOTHING]);
     proxy.stall({ direction: 'toClient' });
     await expect.poll(() => waitersOf(databaseUrl)).toEqual(['B']);
     proxy.cut();
     proxy.pass();
-    expect((await group).outcomes).toMatchObject([{ kind: 'queued', ticket: 1n, replaced: null }]);
+    expect((await group).outcomes).toMatchObject([{ kind: 'queued', ticket: 1n, replaced: null }, NOT_IN_LINE]);
     expect(await waitersOf(databaseUrl)).toEqual(['B']);
     await observer.commit([release('job', 'A')]);
     expect(await eventsOf(observer)).toEqual(['ACQUIRED A', 'RELEASED A', 'ACQUIRED B for B']);
   });
 
   test('is told that it stood in line, where it has had its turn meanwhile, and takes no other one', async () => {
-    const { proxy, observer, databaseUrl, group } = await decideGroup([wait('job', 'B')]);
+    const { proxy, observer, databaseUrl, group } = await decideGroup([wait('job', 'B'), LEAVE_NOTHING]);
     proxy.stall({ direction: 'toClient' });
     await expect.poll(() => waitersOf(databaseUrl)).toEqual(['B']);
     await observer.commit([release('job', 'A')]);
     proxy.cut();
     proxy.pass();
-    expect((await group).outcomes).toMatchObject([{ kind: 'queued', ticket: 1n }]);
+    expect((await group).outcomes).toMatchObject([{ kind: 'queued', ticket: 1n }, NOT_IN_LINE]);
     expect(await waitersOf(databaseUrl)).toEqual([]);
     expect(await eventsOf(observer)).toEqual(['ACQUIRED A', 'RELEASED A', 'ACQUIRED B for B']);
   });
@@ -84,7 +100,7 @@ describe('a group whose connection breaks after it was stored and before the ans
     proxy.cut();
     proxy.pass();
     const { outcomes, events } = await group;
-    expect(outcomes).toMatchObject([{ kind: 'released' }, { kind: 'not-in-line' }]);
+    expect(outcomes).toMatchObject([{ kind: 'released' }, NOT_IN_LINE]);
     expect(events.map(({ owner, waiterId }) => [owner, waiterId])).toEqual([
       ['A', null],
       ['B', 'B'],
@@ -106,11 +122,65 @@ describe('a group whose connection breaks after it was stored and before the ans
 });
 
 test('a group that was to stand in line, and whose connection breaks before its COMMIT arrived, stands there once', async () => {
-  const { proxy, databaseUrl, group } = await decideGroup([wait('job', 'B')]);
+  const { proxy, databaseUrl, group } = await decideGroup([wait('job', 'B'), LEAVE_NOTHING]);
   proxy.cut();
   proxy.pass();
-  expect((await group).outcomes).toMatchObject([{ kind: 'queued', ticket: 1n }]);
+  expect((await group).outcomes).toMatchObject([{ kind: 'queued', ticket: 1n }, NOT_IN_LINE]);
   expect(await waitersOf(databaseUrl)).toEqual(['B']);
+});
+
+describe('a group of one message whose connection breaks after it was stored and before the answer came', () => {
+  /**
+   * While A holds `job`, and B and C wait for it, as the store knows: X has joined elsewhere since.
+   *
+   * @param waiting who stands in line when it is stored
+   */
+  async function storeUnheard(commands: readonly Command[], waiting: readonly string[]) {
+    const { store, proxy, databaseUrl } = await openStoreBehindProxy();
+    const observer = await openQuietStore(databaseUrl);
+    await store.commit([acquire('job', 'A'), wait('job', 'B'), wait('job', 'C')]);
+    await observer.commit([acquire('theirs', 'Z'), wait('theirs', 'X')]);
+    const allow = await forbidOnceNothingIsToBeAsked(store, databaseUrl);
+    proxy.stall({ direction: 'toClient' });
+    const group = store.commit(commands);
+    await expect.poll(() => waitersOf(databaseUrl)).toEqual(waiting);
+    await allow();
+    return {
+      observer,
+      databaseUrl,
+      breakOff: async () => {
+        proxy.cut();
+        proxy.pass();
+        return group;
+      },
+    };
+  }
+
+  test('is told its place in line', async () => {
+    const { observer, databaseUrl, breakOff } = await storeUnheard([wait('job', 'D'), wait('job', 'E')], ['B', 'C', 'X', 'D', 'E']);
+    expect((await breakOff()).outcomes).toMatchObject([
+      { kind: 'queued', ticket: 4n, replaced: null },
+      { kind: 'queued', ticket: 5n },
+    ]);
+    await observer.commit([{ kind: 'leave', waiterId: 'D', ticket: 4n, resources: ['job'] }]);
+    expect(await waitersOf(databaseUrl)).toEqual(['B', 'C', 'X', 'E']);
+  });
+
+  test('is told that it stood in line, where it has had its turn meanwhile', async () => {
+    const { observer, databaseUrl, breakOff } = await storeUnheard([wait('job', 'D')], ['B', 'C', 'X', 'D']);
+    for (const owner of ['A', 'B', 'C']) await observer.commit([release('job', owner)]);
+    expect((await breakOff()).outcomes).toMatchObject([{ kind: 'queued' }]);
+    expect(await waitersOf(databaseUrl)).toEqual(['X']);
+    expect((await eventsOf(observer)).at(-1)).toBe('ACQUIRED D for D');
+  });
+
+  test('is told what it handed over, and to whom, and its place in line', async () => {
+    const { observer, breakOff } = await storeUnheard([release('job', 'A'), wait('job', 'A', 'A again')], ['C', 'X', 'A again']);
+    const { outcomes, events } = await breakOff();
+    expect(outcomes).toMatchObject([{ kind: 'released' }, { kind: 'queued', ticket: 4n }]);
+    expect((await logOf(observer)).slice(-2)).toEqual(events);
+    expect(await eventsOf(observer)).toEqual(['ACQUIRED A', 'RELEASED A', 'ACQUIRED B for B']);
+  });
 });
 
 test(

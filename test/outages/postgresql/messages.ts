@@ -1,7 +1,9 @@
 import { resourcesOfAll, type Command } from '../../../src/locks/commands.js';
 import { decideGroup } from '../../../src/locks/decide-group.js';
 import { RetryMemory } from '../../../src/locks/retries.js';
-import { readLocksOf, storeAssumed, storeGroup, takeLock, type GroupToStore } from '../../../src/store/postgresql/group-sql.js';
+import { storeAssumed } from '../../../src/store/postgresql/assumed-sql.js';
+import { readLocksOf, storeGroup, takeLock } from '../../../src/store/postgresql/group-sql.js';
+import type { GroupToStore } from '../../../src/store/postgresql/group-to-store.js';
 import { readWaiters } from '../../../src/store/postgresql/line-sql.js';
 import { firstInLine } from '../../../src/store/postgresql/standing-reads.js';
 
@@ -25,12 +27,12 @@ export function secondMessageBytes(...commands: readonly Command[]): number {
 
 /** The same for a group that takes one message. */
 export function onlyMessageBytes(...commands: readonly Command[]): number {
-  const assumed = { resources: resourcesOfAll(commands), acquisitions: [], rememberedSince: 0 };
-  return Buffer.byteLength(storeAssumed(decided(commands), assumed, 100)) + FRAME_BYTES;
+  const assumed = { commands, acquisitions: [], rememberedSince: 0 };
+  return Buffer.byteLength(storeAssumed(decided(commands), assumed, 100, null)) + FRAME_BYTES;
 }
 
 function decided(commands: readonly Command[]): GroupToStore {
-  const state = { revision: 1n, now: Date.now(), rows: new Map() };
-  const decision = decideGroup({ ...state, retries: new RetryMemory(), ticket: 0n, standing: null }, commands);
+  const state = { revision: 1n, now: Date.now(), rows: new Map(), ticket: 0n, standing: null };
+  const decision = decideGroup({ ...state, retries: new RetryMemory() }, commands);
   return { ...state, decision, logId: '0'.repeat(32), clock: state.now, isAnnounced: true, groupId: 1n };
 }
