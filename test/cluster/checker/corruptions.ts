@@ -1,3 +1,4 @@
+import { resourcesOf } from '../../../src/locks/commands.js';
 import type { SeededRandom } from '../random.js';
 import { isRecognisedAgain, type Call, type Change, type GroupCall, type GroupTold, type LockSeen, type Told } from './history.js';
 import type { SimulatedHistory } from './simulated-history.js';
@@ -53,10 +54,10 @@ export const CORRUPTIONS: Readonly<Record<string, Corruption>> = {
     const old = log.filter((change) => isOfResource(change, call) && isOverBefore(change, call, calls, log));
     return old.length > 0 ? { kind: 'seen', lock: seen(random.anyOf(old)) } : null;
   },
-  'a lock that was still to come': (call, { calls, log }, random) => {
+  'a lock that was still to come': (call, history, random) => {
     if (call.told.kind !== 'seen') return null;
-    const coming = log.filter(
-      (change) => isOfResource(change, call) && change.acquiredAt !== null && isMadeAfter(change, call, calls),
+    const coming = history.log.filter(
+      (change) => isOfResource(change, call) && change.acquiredAt !== null && isMadeAfter(change, call, history),
     );
     return coming.length > 0 ? { kind: 'seen', lock: seen(random.anyOf(coming)) } : null;
   },
@@ -174,11 +175,22 @@ function isOverBefore(change: Change, call: Call, calls: readonly Call[], log: r
 }
 
 /** Whether everybody who may have made the change had not been sent when the call was answered. */
-function isMadeAfter(change: Change, call: Call, calls: readonly Call[]): boolean {
-  const makers = calls.filter(
-    ({ question, told }) => question.resource === change.resource && (told.kind === 'unknown' || tellsOf(told) === change.revision),
-  );
+function isMadeAfter(change: Change, call: Call, { calls, groups }: SimulatedHistory): boolean {
+  const makers = [
+    ...calls.filter(
+      ({ question, told }) =>
+        question.resource === change.resource && (told.kind === 'unknown' || tellsOf(told) === change.revision),
+    ),
+    ...groups.filter(
+      ({ question, told }) =>
+        resourcesOf(question).includes(change.resource) && (told.kind === 'unknown' || isToldOf(told, change)),
+    ),
+  ];
   return makers.length > 0 && makers.every(({ span }) => span.from > call.span.to);
+}
+
+function isToldOf(told: GroupTold, { resource, revision }: Change): boolean {
+  return (told.kind === 'acquired-all' || told.kind === 'renewed-all') && told.locks.get(resource)?.revision === revision;
 }
 
 function tells({ told, question }: Call, change: Change): boolean {

@@ -1,4 +1,4 @@
-import type { AcquireAllCommand } from '../../../src/locks/commands.js';
+import { resourcesOf, type AcquireAllCommand } from '../../../src/locks/commands.js';
 import type { ByName, Change, GroupCall, LockSeen, Violation } from './history.js';
 
 /** What calls about several locks did not do, or did not see, all at once. */
@@ -38,8 +38,7 @@ function areAllAtOnce(changes: readonly Change[], { resources }: AcquireAllComma
 
 /** The revisions told, in the order of what was asked for. */
 function asAsked(locks: ByName<LockSeen>, { question }: GroupCall): bigint[] {
-  const names = question.kind === 'acquire-all' ? question.resources : question.locks.map(({ resource }) => resource);
-  const revisions = names
+  const revisions = resourcesOf(question)
     .flatMap((name) => locks.get(name) ?? [])
     .map(({ revision, fencingToken }) => ({ revision, fencingToken }));
   // What a repeated acquire tells may have been renewed since, each at its own moment; the tokens tell when it was acquired.
@@ -75,6 +74,6 @@ function nextRevisions(log: readonly Change[]): Map<bigint, bigint> {
 
 function violation(problem: string, call: GroupCall, change?: Change): Violation {
   const { question } = call;
-  const [resource = ''] = question.kind === 'acquire-all' ? question.resources : question.locks.map((lock) => lock.resource);
+  const [resource = ''] = resourcesOf(question);
   return { problem, resource, call, ...(change && { change }) };
 }
