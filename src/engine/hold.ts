@@ -1,4 +1,5 @@
 import type { AcquireCommand, RenewCommand } from '../locks/commands.js';
+import type { LockEvent } from '../locks/events.js';
 import type { Lock } from '../locks/lock.js';
 import type { Acquired, AcquireOutcome, Renewed, RenewOutcome } from '../locks/outcomes.js';
 import type { CallerPresence } from './caller-presence.js';
@@ -56,7 +57,7 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
   readonly #gone = new AbortController();
   /** null: not yet, or no more. */
   #lock: Lock | null = null;
-  /** By `performance.now()`: from then on it is lost, unless it is renewed before. */
+  /** By `performance.now()`: from then on it is lost, unless it is renewed before; 0: not known yet. */
   #until = 0;
   #watch: AsyncIterableIterator<WatchItem> | null = null;
   #renewal: NodeJS.Timeout | undefined;
@@ -135,7 +136,7 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
     const knownAt = performance.now();
     // Where the time can't be read, its expiry is not known better than by its TTL.
     const leftMs = await this.#engine.now().then(
-      (now) => lock.expiresAt - now,
+      (now) => (this.#lock ?? lock).expiresAt - now,
       () => this.#request.ttlMs,
     );
     this.#heldUntil(knownAt + leftMs);
@@ -149,18 +150,31 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
       for await (const item of this.#watch) {
         const cause = causeIn(item, fencingToken);
         if (cause !== null) this.#lose(cause);
+        else if (item.kind === 'event') this.#extendBy(item.event);
       }
     } catch {
       this.#watch = null;
     }
   }
 
+  /** Whoever names its owner may have renewed it, for longer than it would. */
+  #extendBy({ type, expiresAt }: LockEvent): void {
+    if (type !== 'RENEWED' || this.#lock === null || expiresAt <= this.#lock.expiresAt) return;
+    const longerMs = expiresAt - this.#lock.expiresAt;
+    this.#lock = { ...this.#lock, expiresAt };
+    if (this.#until > 0) this.#expireAt(this.#until + longerMs);
+  }
+
   #heldUntil(until: number): void {
     if (this.#updates.hasEnded) return;
-    this.#until = Math.max(this.#until, until);
-    clearTimeout(this.#expiry);
-    this.#expiry = setTimeout(() => this.#lose('EXPIRED'), this.#until - performance.now());
+    this.#expireAt(Math.max(this.#until, until));
     this.#renewAfter(this.#request.ttlMs * RENEWED_AFTER);
+  }
+
+  #expireAt(until: number): void {
+    this.#until = until;
+    clearTimeout(this.#expiry);
+    this.#expiry = setTimeout(() => this.#lose('EXPIRED'), until - performance.now());
   }
 
   #renewAfter(pauseMs: number): void {

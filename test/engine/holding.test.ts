@@ -84,6 +84,29 @@ it('a lock that could not be renewed for its whole TTL is lost as expired', asyn
   await letWrite();
 });
 
+it('a lock that somebody who names its owner renews for longer is lost only when that time has passed', async () => {
+  const { fixture, holding } = await startHolding();
+  const { engine } = fixture;
+  const watch = engine.watch({
+    selector: { resource: 'r', prefix: null, owner: null },
+    types: null,
+    after: 1n,
+    logId: null,
+    snapshot: true,
+  });
+  await engine.submit(renew('r', 'a', { ttlMs: 3 * TTL_MS }));
+  // Whoever watches longer is told first.
+  await watch.next();
+  await watch.return?.();
+  const letWrite = await failWrites(fixture.databaseUrl);
+  const told = next(holding);
+  await pass(fixture, 3 * TTL_MS - 1);
+  await expect(Promise.race([told, 'nothing yet'])).resolves.toBe('nothing yet');
+  await pass(fixture, 1);
+  expect(await told).toMatchObject({ kind: 'hold-lost', cause: 'EXPIRED' });
+  await letWrite();
+});
+
 it.each([
   ['released by somebody who names its owner', 'RELEASED', (engine: Engine) => engine.submit(release('r', 'a'))],
   ['acquired again by its owner', 'SUPERSEDED', (engine: Engine) => engine.submit(acquire('r', 'a'))],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { HoldCall, HoldTold, LockSeen } from './history.js';
-import { acquireAll, release } from '../../support/commands.js';
+import { acquireAll, release, renew } from '../../support/commands.js';
 import { LOST, RESOURCE, violationOf, type Sketch, type Story, type WrongStory } from './sketch.js';
 
 const TTL_MS = 300;
@@ -68,6 +68,16 @@ const RIGHT: readonly Story[] = [
       const { lock, tell } = hold(s, 'over', 170);
       s.acquire('A', [140, 150], { reacquired: true });
       tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'SUPERSEDED' }, 160);
+    },
+  ],
+  [
+    'a lock is renewed for a subscription that was told of its expiry meanwhile, since somebody else had renewed it for longer',
+    (s) => {
+      const { lock, tell } = hold(s, 'over', 310);
+      const longer = s.change('RENEWED', { ...lock, revision: s.nextRevision(), expiresAt: 1_295 }, 295);
+      s.told(renew(RESOURCE, 'A', { ttlMs: 1_000 }), [290, 300], { kind: 'renewed', lock: longer });
+      tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'EXPIRED' }, 310);
+      s.change('RENEWED', { ...longer, revision: s.nextRevision() }, 350);
     },
   ],
   [

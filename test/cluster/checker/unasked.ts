@@ -40,7 +40,8 @@ export class UnaskedChanges {
   #mayRenew({ question, wall, updates }: HoldCall, { owner, at, expiresAt }: Change, before: Row): boolean {
     const lost = updates.find(({ told }) => told.kind === 'lost' && told.cause !== 'SHUTDOWN');
     const { commandMs } = this.#tolerance;
-    const isInTime = wall.from - commandMs <= at && at <= (lost?.wall ?? Infinity) + commandMs;
+    const isInTime =
+      wall.from - commandMs <= at && (at <= (lost?.wall ?? Infinity) + commandMs || isHeldLonger(updates, before.expiresAt));
     return isInTime && owner === question.owner && expiresAt === Math.max(before.expiresAt, at + question.ttlMs);
   }
 
@@ -51,4 +52,13 @@ export class UnaskedChanges {
   #isUndone({ fencingToken, metadata }: Change): boolean {
     return this.#untold.has(metadata) && !this.#toldTokens.has(fencingToken);
   }
+}
+
+/**
+ * Whether somebody else had renewed what was told to be lost, as its time had passed: then a renewal that was under way by that time
+ * finds it held.
+ */
+function isHeldLonger(updates: HoldCall['updates'], expiresAt: number): boolean {
+  const isLostAsExpired = updates.some(({ told }) => told.kind === 'lost' && told.cause === 'EXPIRED');
+  return isLostAsExpired && updates.every(({ told }) => !('lock' in told) || told.lock.expiresAt < expiresAt);
 }
