@@ -72,34 +72,40 @@ CREATE OR REPLACE FUNCTION holdfast_change_lines(
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   ticket_before bigint;
-  removed bigint;
-  added bigint;
+  removed bigint := 0;
+  added bigint := 0;
 BEGIN
   PERFORM set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
           set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
           set_config('enable_mergejoin', 'off', true);
   SELECT t.last INTO ticket_before FROM lock_tickets AS t WHERE t.id = 1;
-  DELETE FROM lock_waiters AS w USING unnest(left_resources, left_tickets) AS gone(resource, ticket)
-   WHERE w.resource = gone.resource AND w.ticket = gone.ticket;
-  GET DIAGNOSTICS removed = ROW_COUNT;
-  -- The last moment that a date can have is no moment: such a wait has no end.
-  INSERT INTO lock_waiters (resource, ticket, waiter_id, instance, owner, ttl_ms, request_id, metadata, resources, own_tokens,
-                            joined_at, deadline)
-  SELECT j.resource, j.ticket + CASE WHEN j.ticket > known_ticket THEN ticket_before - known_ticket ELSE 0 END, j.waiter_id,
-         j.instance, j.owner, j.ttl_ms, j.request_id, j.metadata, j.resources, j.own_tokens,
-         j.joined_at + delay, least(j.deadline + delay, 8640000000000000)
-    FROM unnest(joined_resources, joined_tickets, waiter_ids, joined_instances, owners, ttls_ms, request_ids, metadatas,
-                all_resources, all_own_tokens, joined_ats, deadlines)
-      AS j(resource, ticket, waiter_id, instance, owner, ttl_ms, request_id, metadata, resources, own_tokens, joined_at, deadline);
-  GET DIAGNOSTICS added = ROW_COUNT;
+  IF cardinality(left_resources) > 0 THEN
+    DELETE FROM lock_waiters AS w USING unnest(left_resources, left_tickets) AS gone(resource, ticket)
+     WHERE w.resource = gone.resource AND w.ticket = gone.ticket;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+  END IF;
+  IF cardinality(joined_resources) > 0 THEN
+    -- The last moment that a date can have is no moment: such a wait has no end.
+    INSERT INTO lock_waiters (resource, ticket, waiter_id, instance, owner, ttl_ms, request_id, metadata, resources, own_tokens,
+                              joined_at, deadline)
+    SELECT j.resource, j.ticket + CASE WHEN j.ticket > known_ticket THEN ticket_before - known_ticket ELSE 0 END, j.waiter_id,
+           j.instance, j.owner, j.ttl_ms, j.request_id, j.metadata, j.resources, j.own_tokens,
+           j.joined_at + delay, least(j.deadline + delay, 8640000000000000)
+      FROM unnest(joined_resources, joined_tickets, waiter_ids, joined_instances, owners, ttls_ms, request_ids, metadatas,
+                  all_resources, all_own_tokens, joined_ats, deadlines)
+        AS j(resource, ticket, waiter_id, instance, owner, ttl_ms, request_id, metadata, resources, own_tokens, joined_at, deadline);
+    GET DIAGNOSTICS added = ROW_COUNT;
+    INSERT INTO lock_instances AS i (id, alive_until, session_key)
+    SELECT DISTINCT instance, holdfast_change_lines.alive_until, holdfast_change_lines.session_key FROM unnest(joined_instances) AS instance
+    ON CONFLICT (id) DO UPDATE SET alive_until = greatest(i.alive_until, EXCLUDED.alive_until), session_key = EXCLUDED.session_key;
+  END IF;
   UPDATE lock_tickets AS t
      SET last = ticket_before + greatest((SELECT max(n) FROM unnest(joined_tickets) AS n) - known_ticket, 0),
          waiting = t.waiting + added - removed
    WHERE t.id = 1;
-  INSERT INTO lock_instances AS i (id, alive_until, session_key)
-  SELECT DISTINCT instance, holdfast_change_lines.alive_until, holdfast_change_lines.session_key FROM unnest(joined_instances) AS instance
-  ON CONFLICT (id) DO UPDATE SET alive_until = greatest(i.alive_until, EXCLUDED.alive_until), session_key = EXCLUDED.session_key;
-  INSERT INTO lock_grants (revision, waiter_id)
-  SELECT granted.revision + shift, granted.waiter_id FROM unnest(grant_revisions, grant_waiter_ids) AS granted(revision, waiter_id);
+  IF cardinality(grant_revisions) > 0 THEN
+    INSERT INTO lock_grants (revision, waiter_id)
+    SELECT granted.revision + shift, granted.waiter_id FROM unnest(grant_revisions, grant_waiter_ids) AS granted(revision, waiter_id);
+  END IF;
   RETURN ticket_before;
 END $$;
