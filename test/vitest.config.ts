@@ -23,7 +23,7 @@ const ON_POSTGRESQL_ALONE = ['test/**/postgresql/**/*.test.ts', 'test/**/postgre
 const REAL_TIME = 'test/**/*-real-time.test.ts';
 
 /** Of what needs real time: what loads the machine as far as it goes, or measures the memory of its process. */
-const LOADING = ['chaos', 'counter', 'late-commits', 'start', 'kill', 'leaks', 'slow-client'].join('|');
+const LOADING = ['chaos', 'counter', 'late-commits', 'start', 'kill', 'leaks', 'slow-client', 'fuzzed-*'].join('|');
 /** And what measures short times. All others of real time mostly wait. */
 const MEASURING = ['sweeper', 'expired-rows', 'expiry-notice', 'first-read', 'hanging-database', 'errors', 'operation-limits'].join(
   '|',

@@ -14,6 +14,7 @@ import { checkAnswer } from './answer-limit.js';
 import { limitExceeded, withCode } from './errors.js';
 import type { Limits } from './limits.js';
 import { checkShape, checkText } from './operation-limits.js';
+import { UnconditionalSubscriptionsRule } from './unconditional-subscriptions.js';
 
 /** Texts kept parsed, in UTF-16 units together. A longer text than the last is parsed each time. */
 const CACHED_TEXT = 4_000_000;
@@ -37,7 +38,8 @@ export class Documents {
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
-    this.#rules = options.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+    const rules = [...specifiedRules, UnconditionalSubscriptionsRule];
+    this.#rules = options.introspection ? rules : [...rules, NoSchemaIntrospectionCustomRule];
     this.#known = new LRUCache({
       max: options.limits.cachedDocuments,
       maxSize: CACHED_TEXT,

@@ -53,9 +53,11 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buf
       chunks.push(chunk);
     });
     request.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
-    request.once('error', reject);
+    // The one error of a request is that its connection has ended: whoever sent it did that, not the server.
+    const refuse = () => reject(notBegun('The request was cut off'));
+    request.once('error', refuse);
     request.once('close', () => {
-      if (!request.complete) reject(notBegun('The request was cut off'));
+      if (!request.complete) refuse();
     });
   });
 }

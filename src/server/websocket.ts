@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ExecutionArgs } from 'graphql';
-import { CloseCode, handleProtocols, makeServer, type Server as ProtocolServer } from 'graphql-ws';
+import { CloseCode, handleProtocols, makeServer, MessageType, stringifyMessage, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocket, WebSocketServer } from 'ws';
 import { ReadTurns } from '../engine/read-turns.js';
 import type { Logger } from '../observability/logger.js';
@@ -140,6 +140,11 @@ export class WebSocketTransport {
         protocol: webSocket.protocol,
         send: (data) => socket.send(data),
         close: (code, reason = '') => webSocket.close(code, this.#reasonFor(code, reason)),
+        onPing: (payload) => {
+          const pong = pongWith(payload);
+          if (pong === null) webSocket.close(CloseCode.BadRequest, 'The payload of a ping is nested too deeply');
+          else return socket.send(pong);
+        },
         onMessage: (handle) => {
           const ids = (connection.ids = new OperationIds(handle));
           webSocket.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary, webSocket, connection, ids));
@@ -193,6 +198,16 @@ export class WebSocketTransport {
     }
     this.#options.logger.error({ err: error }, 'a websocket message failed');
     socket.close(CloseCode.InternalServerError, 'Internal server error');
+  }
+}
+
+/** null: it is nested more deeply than can be written, though it could be read. Writing JSON takes stack, reading it does not. */
+function pongWith(payload: Record<string, unknown> | undefined): string | null {
+  try {
+    return stringifyMessage({ type: MessageType.Pong, ...(payload && { payload }) });
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS } from '../../src/server/limits.js';
 import { startTestApp } from '../support/app.js';
 import { post, postBody, readAnswer } from '../support/http-client.js';
 import { shared } from '../support/shared.js';
+import { connectRaw, requestOf } from './raw-http.js';
 
 const MUTATION = 'mutation { acquireLock(input: { resource: "job:1", owner: "A" }) { __typename } }';
 const HELD = '{ lock(resource: "job:1") { owner } }';
@@ -208,6 +209,20 @@ describe('a request', () => {
 });
 
 describe('a caller that leaves before its body is sent', () => {
+  test('behind a request of its own that still waits is no fault of the server', async () => {
+    const app = await startTestApp();
+    await post(app.url, MUTATION);
+    const wait = 'mutation { acquireLock(input: { resource: "job:1", owner: "B", waitMs: 60000 }) { __typename } }';
+    const socket = await connectRaw(app.origin);
+    const head = ['POST /graphql HTTP/1.1', 'host: localhost', 'content-type: application/json'];
+    socket.write(requestOf(head, JSON.stringify({ query: wait })) + requestOf([...head, 'content-length: 9', '', '{']));
+    await expect.poll(() => app.metric('holdfast_waiting_calls')).toBe(1);
+    socket.destroy();
+    await expect.poll(() => app.metric('holdfast_waiting_calls')).toBe(0);
+    expect(await app.metric('holdfast_faults_total')).toBe(0);
+    expect(app.logLines.filter((line) => line.includes('internal error'))).toEqual([]);
+  });
+
   test('is counted as aborted, not as answered', async () => {
     const { url, metric } = await startTestApp();
     const sent = request(url, { method: 'POST', headers: { ...JSON_TYPE, 'content-length': '100', expect: '100-continue' } });

@@ -30,6 +30,14 @@ describe('a connection', () => {
     expect(await client.closed).toMatchObject({ code: 4400 });
   });
 
+  test('that pings with what is nested more deeply than can be written is closed with 4400, and that is no fault of the server', async () => {
+    const { url, logLines } = await startTestApp();
+    const client = await WebSocketClient.connect(url);
+    client.send(`{"type":"ping","payload":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`);
+    expect(await client.closed).toMatchObject({ code: 4400, reason: 'The payload of a ping is nested too deeply' });
+    expect(logLines.filter((line) => line.includes('failed'))).toEqual([]);
+  });
+
   test('that subscribes before it is acknowledged is closed with 4401', async () => {
     const client = await WebSocketClient.connect((await app()).url);
     client.subscribe('1', '{ server { version } }');

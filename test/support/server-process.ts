@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { whenOver } from './shared.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
@@ -23,7 +24,7 @@ export async function startServerProcess(env: Readonly<Record<string, string>>):
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? 'unknown');
-  onTestFinished(async () => {
+  whenOver(async () => {
     child.kill('SIGKILL');
     await exited;
   });
