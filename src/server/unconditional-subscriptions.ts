@@ -11,7 +11,7 @@ import {
 const CONDITIONS: ReadonlySet<string> = new Set(['skip', 'include']);
 
 /**
- * The field that is subscribed to must not depend on a condition (GraphQL, September 2025, 5.2.4.1): where the condition left
+ * The field that is subscribed to must not depend on a condition (GraphQL, September 2025, "Single Root Field"): where the condition left
  * none, there would be nothing to subscribe to, and graphql-js 16, which does not check it, fails with a TypeError.
  */
 export function UnconditionalSubscriptionsRule(context: ValidationContext): ASTVisitor {

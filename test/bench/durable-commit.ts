@@ -1,23 +1,25 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pg from 'pg';
-import { median } from './measure.js';
+import { median, summary, type Measured } from './measure.js';
 
 const COMMITS = 500;
 
-/** One row changed and committed durably, alone: the median in milliseconds. */
-export function durableCommitMs(directory: string): number {
+/** One row changed and committed durably, alone, on SQLite. */
+export function durableCommits(directory: string): Measured {
   const db = new Database(join(directory, 'bare.db'));
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
-  db.exec('CREATE TABLE lock (id INTEGER PRIMARY KEY, owner TEXT)');
+  db.exec('CREATE TABLE IF NOT EXISTS lock (id INTEGER PRIMARY KEY, owner TEXT)');
   const change = db.prepare('INSERT INTO lock VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET owner = excluded.owner');
+  const startedAt = performance.now();
   const times = Array.from({ length: COMMITS }, (_, n) => timed(() => change.run(`owner:${n}`)));
+  const measured = summary(times, performance.now() - startedAt);
   db.close();
-  return median(times);
+  return measured;
 }
 
-/** The same on PostgreSQL, by a statement that is prepared. */
+/** The same on PostgreSQL, by a statement that is prepared: the median in milliseconds. */
 export async function durableCommitOf(url: string): Promise<number> {
   const client = new pg.Client(url);
   await client.connect();

@@ -14,10 +14,15 @@ export interface ServerProcess {
   readonly url: URL;
   /** Resident memory in MB. */
   residentMb(): number;
+  /** Has it free whatever it can, where it was started with {@link COLLECTS_GARBAGE}. */
+  collectGarbage(): void;
   /** What it has had of processors, in seconds, all its threads together. */
   cpuSeconds(): number;
   stop(): Promise<void>;
 }
+
+/** Of the environment. */
+export const COLLECTS_GARBAGE = { NODE_OPTIONS: `--import ${new URL('../support/collect-garbage.js', import.meta.url).href}` };
 
 /** The service as `npm start` runs it, on that database file. */
 export function startHoldfast(file: string): Promise<ServerProcess> {
@@ -39,6 +44,7 @@ async function start(args: readonly string[], environment: Record<string, string
   const url = await listeningUrl(child);
   return {
     url,
+    collectGarbage: () => void child.kill('SIGUSR2'),
     residentMb: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     cpuSeconds: () => {
       const [user, system] = (readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1] ?? '').split(' ').slice(11, 13);

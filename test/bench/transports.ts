@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { durableCommits } from './durable-commit.js';
 import { HttpLane } from './http-lanes.js';
 import { benchDirectory, fdatasyncMs, medians, ms, ratio, runLanes, table, whole, type Measured } from './measure.js';
 import { benchOverload } from './overload.js';
@@ -27,7 +28,7 @@ export async function benchTransports(): Promise<void> {
   try {
     const runs = new Map<string, Measured[]>();
     for (let run = 0; run < RUNS; run++) {
-      for (const [name, measure] of measurements(servers)) {
+      for (const [name, measure] of measurements(servers, directory.path)) {
         runs.set(name, [...(runs.get(name) ?? []), await measure()]);
       }
     }
@@ -41,7 +42,10 @@ export async function benchTransports(): Promise<void> {
 
 type Servers = Record<'holdfast' | 'echo' | 'yoga' | 'graphqlWs', ServerProcess>;
 
-function measurements({ holdfast, echo, yoga, graphqlWs }: Servers): [string, () => Promise<Measured>][] {
+function measurements(
+  { holdfast, echo, yoga, graphqlWs }: Servers,
+  directory: string,
+): [string, () => Measured | Promise<Measured>][] {
   return [
     ['node:http, JSON echo', () => overHttp(echo.url, LANES, noop)],
     ['Yoga, no-op', () => overHttp(yoga.url, LANES, noop)],
@@ -49,6 +53,8 @@ function measurements({ holdfast, echo, yoga, graphqlWs }: Servers): [string, ()
     ['graphql-ws, no-op', () => overWebSocket(graphqlWs.url, LANES, noop)],
     ['Holdfast over WebSocket', () => overWebSocket(holdfast.url, LANES, acquireAndRelease)],
     [`Holdfast over WebSocket, ${MANY_LANES} lanes`, () => overWebSocket(holdfast.url, MANY_LANES, acquireAndRelease)],
+    ['a bare durable commit', () => durableCommits(directory)],
+    ['node:http, JSON echo, 1 lane', () => overHttp(echo.url, 1, noop)],
     ['Holdfast over HTTP, 1 lane', () => overHttp(holdfast.url, 1, acquireAndRelease)],
     ['Holdfast over WebSocket, 1 lane', () => overWebSocket(holdfast.url, 1, acquireAndRelease)],
   ];

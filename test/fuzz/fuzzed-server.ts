@@ -9,7 +9,7 @@ import { startServerProcess, type ServerProcess } from '../support/server-proces
 import { isSoak, rounds } from '../support/rounds.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-const COLLECT_GARBAGE = fileURLToPath(new URL('collect-garbage.js', import.meta.url));
+const COLLECT_GARBAGE = fileURLToPath(new URL('../support/collect-garbage.js', import.meta.url));
 
 /** What is short, so that every wait and every lock comes to its end while a test looks on, and what is small, so that it is full soon. */
 const ENVIRONMENT = {

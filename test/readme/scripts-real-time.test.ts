@@ -67,6 +67,16 @@ describe('the script of a leader', () => {
   });
 });
 
+describe('the script that makes load', () => {
+  test('says how many operations it got done, and leaves nothing behind', SLOW, async () => {
+    const { url, origin } = await startTestApp();
+    const script = runScript('load.mjs', origin, (text) => text.replace('seconds = 5', 'seconds = 0.5'));
+    await script.printed(/^64 under way: [1-9]\d* operations a second$/);
+    expect(await script.exited, await script.complaints).toBe(0);
+    expect((await post(url, '{ locks { totalCount } }')).data).toEqual({ locks: { totalCount: 0 } });
+  });
+});
+
 describe('the scripts that watch', () => {
   test('by graphql-ws: knows the holders again after the server was away', SLOW, async () => {
     const first = await startTestApp();
@@ -166,6 +176,7 @@ describe('the scripts that watch', () => {
       'leader.mjs',
       'guarded-store.mjs',
       'hold.mjs',
+      'load.mjs',
     ]);
   });
 });
