@@ -1,5 +1,4 @@
 import type { AcquireCommand, RenewCommand } from '../locks/commands.js';
-import type { LockEvent } from '../locks/events.js';
 import type { Lock } from '../locks/lock.js';
 import type { Acquired, AcquireOutcome, Renewed, RenewOutcome } from '../locks/outcomes.js';
 import type { CallerPresence } from './caller-presence.js';
@@ -150,16 +149,17 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
       for await (const item of this.#watch) {
         const cause = causeIn(item, fencingToken);
         if (cause !== null) this.#lose(cause);
-        else if (item.kind === 'event') this.#extendBy(item.event);
+        else if (item.kind === 'event') this.#extendTo(item.event.expiresAt);
+        else if (item.kind === 'snapshot') for (const { expiresAt } of item.locks) this.#extendTo(expiresAt);
       }
     } catch {
       this.#watch = null;
     }
   }
 
-  /** Whoever names its owner may have renewed it, for longer than it would. */
-  #extendBy({ type, expiresAt }: LockEvent): void {
-    if (type !== 'RENEWED' || this.#lock === null || expiresAt <= this.#lock.expiresAt) return;
+  /** It is held for longer than was known: by its own renewal, or by one of somebody else who names its owner. */
+  #extendTo(expiresAt: number): void {
+    if (this.#lock === null || expiresAt <= this.#lock.expiresAt) return;
     const longerMs = expiresAt - this.#lock.expiresAt;
     this.#lock = { ...this.#lock, expiresAt };
     if (this.#until > 0) this.#expireAt(this.#until + longerMs);
@@ -200,7 +200,7 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
       this.#lose(causeOf(outcome));
       return;
     }
-    this.#lock = outcome.lock;
+    this.#extendTo(outcome.lock.expiresAt);
     this.#updates.tell(outcome);
     this.#heldUntil(askedAt + ttlMs);
     if (this.#watch === null) void this.#follow(outcome.lock);

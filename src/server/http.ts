@@ -134,7 +134,7 @@ export class HttpServer {
     if (this.#shuttingDown) response.setHeader('connection', 'close');
 
     this.#unanswered.add(response);
-    response.once('close', () => {
+    onceClosed(response, () => {
       this.#unanswered.delete(response);
       // Until an answer is begun the status code is only what it would be by default.
       const status = response.headersSent ? response.statusCode : 'aborted';
@@ -239,6 +239,24 @@ export class HttpServer {
 
 function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/(graphql\+)?json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);
+}
+
+/** A response that is behind another one on its connection is not told that this has closed. */
+function onceClosed(response: ServerResponse, listener: () => void): void {
+  const { socket } = response.req;
+  let isClosed = false;
+  const end = () => {
+    // Both may close in the same turn.
+    if (isClosed) return;
+    isClosed = true;
+    response.off('close', end);
+    socket.off('close', end);
+    listener();
+  };
+  response.once('close', end);
+  // It is waited for by each of the requests that were sent on it one behind the other.
+  socket.setMaxListeners(0);
+  socket.once('close', end);
 }
 
 function isStream(response: ServerResponse): boolean {

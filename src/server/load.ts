@@ -6,11 +6,26 @@ import type { Limits } from './limits.js';
 /**
  * From an operation that is one too many to its refusal, on average: those who try again at once, though they are told not to,
  * would keep the server so busy with refusing them that it answered nobody else. For every thousand who wait for theirs it is so
- * much longer again, up to a bound: so no more than about two thousand are told a second.
+ * much longer again: no more than about two thousand are told a second. Each keeps what it sent meanwhile, so those who are beyond
+ * a bound are told at once.
  */
 const REFUSAL_MS = 500;
 const MANY_REFUSALS = 1_000;
-const LONGEST = 10;
+const MAX_REFUSALS = 10_000;
+
+/** Counts those that were let in by the messages of one packet, which are all taken before the first of them begins. */
+export class LetIn {
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(): void {
+    if (this.#count === 0) queueMicrotask(() => (this.#count = 0));
+    this.#count += 1;
+  }
+}
 
 /**
  * Counts the queries and mutations under way, so that what is too much is refused at once: a queue without a bound would make
@@ -20,9 +35,10 @@ export class Load {
   readonly #limits: Limits;
   #underWay = 0;
   #inLine = 0;
-  /** Those that were let in by the messages of one packet, which are all taken before the first of them begins. */
-  #letIn = 0;
-  #refusals = 0;
+  readonly #letIn = new LetIn();
+  /** Those who wait for their refusal: each is told by a call. */
+  readonly #refusals = new Set<() => void>();
+  #isDraining = false;
   #onIdle: (() => void) | null = null;
 
   constructor(limits: Limits) {
@@ -31,18 +47,24 @@ export class Load {
 
   /** Whether one more may begin: then it begins by the end of this turn of the event loop, or never. */
   letIn(): boolean {
-    if (this.#underWay - this.#inLine + this.#letIn >= this.#limits.operations) return false;
-    if (this.#letIn === 0) queueMicrotask(this.#forgetLetIn);
-    this.#letIn += 1;
+    if (this.#underWay - this.#inLine + this.#letIn.count >= this.#limits.operations) return false;
+    this.#letIn.add();
     return true;
   }
 
   /** Resolves when somebody who was not let in may be told so: not everybody at the same moment. */
   async beforeRefusal(): Promise<void> {
-    this.#refusals += 1;
-    const times = Math.min(1 + this.#refusals / MANY_REFUSALS, LONGEST);
-    await new Promise((resolve) => setTimeout(resolve, REFUSAL_MS * times * (0.5 + Math.random())));
-    this.#refusals -= 1;
+    if (this.#isDraining || this.#refusals.size >= MAX_REFUSALS) return;
+    const times = 1 + this.#refusals.size / MANY_REFUSALS;
+    await new Promise<void>((resolve) => {
+      const refuse = () => {
+        clearTimeout(timer);
+        this.#refusals.delete(refuse);
+        resolve();
+      };
+      const timer = setTimeout(refuse, REFUSAL_MS * times * (0.5 + Math.random()));
+      this.#refusals.add(refuse);
+    });
   }
 
   begin(): void {
@@ -66,12 +88,10 @@ export class Load {
     if (this.#underWay === 0) this.#onIdle?.();
   }
 
-  readonly #forgetLetIn = () => {
-    this.#letIn = 0;
-  };
-
-  /** Resolves when nothing is under way, or when the time is up. */
-  async idle(timeoutMs: number): Promise<void> {
+  /** Resolves when nothing is under way, or when the time is up. Whoever waits for a refusal is told now. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true;
+    for (const refuse of this.#refusals) refuse();
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
@@ -104,7 +124,7 @@ export class LoadingCaller implements Caller {
 
   /** @throws UNAVAILABLE where as many stand in line as may. */
   gone(): CallerPresence {
-    this.#load.checkLine();
+    if (!this.#isInLine) this.#load.checkLine();
     const presence = this.#caller.gone();
     return {
       get aborted() {

@@ -14,7 +14,7 @@ import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
 import type { Limits } from './limits.js';
-import { Load, LoadingCaller } from './load.js';
+import { LetIn, Load, LoadingCaller } from './load.js';
 import { Results, type ResultStream } from './results.js';
 import { SharedResults } from './shared-results.js';
 
@@ -55,6 +55,7 @@ export class Operations {
   readonly #shared: SharedResults;
   readonly #load: Load;
   #subscriptions = 0;
+  readonly #subscriptionsLetIn = new LetIn();
   #accepting = true;
 
   constructor(options: OperationsOptions) {
@@ -99,6 +100,7 @@ export class Operations {
    */
   async subscribe(operation: PreparedOperation): Promise<ResultStream | ExecutionResult> {
     const { maskError, metrics } = this.#options;
+    this.#subscriptions += 1;
     let result;
     try {
       result = await createSourceEventStream(operation);
@@ -106,12 +108,12 @@ export class Operations {
       result = { errors: [maskError(error)] };
     }
     if (!(Symbol.asyncIterator in result)) {
+      this.#subscriptions -= 1;
       metrics.operation(operation.type, operation.transport, 'error');
       return this.#mask(result);
     }
     metrics.operation(operation.type, operation.transport, 'ok');
     const items = result[Symbol.asyncIterator]() as AsyncIterator<object, void>;
-    this.#subscriptions += 1;
     return new Results(items, this.#shared.executorOf(operation), maskError, () => {
       this.#subscriptions -= 1;
     });
@@ -120,7 +122,7 @@ export class Operations {
   /** Refuses new operations from now on, and resolves when those under way are answered, or when the time is up. */
   async drain(timeoutMs: number): Promise<void> {
     this.#accepting = false;
-    await this.#load.idle(timeoutMs);
+    await this.#load.drain(timeoutMs);
   }
 
   /** null: there are too many. */
@@ -133,8 +135,13 @@ export class Operations {
     if (operation == null) return [unknownOperation(request.operationName)];
     if (operation.operation !== OperationTypeNode.SUBSCRIPTION) {
       if (!this.#load.letIn()) return null;
-    } else if (this.#subscriptions >= limits.subscriptions) {
-      return [notBegun(`The server may have at most ${limits.subscriptions} subscriptions, and has as many: try another instance`)];
+    } else {
+      if (this.#subscriptions + this.#subscriptionsLetIn.count >= limits.subscriptions) {
+        return [
+          notBegun(`The server may have at most ${limits.subscriptions} subscriptions, and has as many: try another instance`),
+        ];
+      }
+      this.#subscriptionsLetIn.add();
     }
     const caller = new LoadingCaller(request.caller, this.#load);
     return {

@@ -107,6 +107,21 @@ it('a lock that somebody who names its owner renews for longer is lost only when
   await letWrite();
 });
 
+it('a lock that another instance renews for longer is lost only when that time has passed, though its own renewal tells so first', async () => {
+  const { fixture, holding } = await startHolding();
+  const there = await startEngine({}, fixture);
+  await there.engine.submit(renew('r', 'a', { ttlMs: 3 * TTL_MS }));
+  await pass(fixture, TTL_MS / 3);
+  expect(await next(holding)).toMatchObject({ kind: 'renewed', lock: { fencingToken: 1n } });
+  const letWrite = await failWrites(fixture.databaseUrl);
+  const told = next(holding);
+  await pass(fixture, 3 * TTL_MS - TTL_MS / 3 - 1);
+  expect(await Promise.race([told, Promise.resolve('nothing yet')])).toBe('nothing yet');
+  await pass(fixture, 1);
+  expect(await told).toMatchObject({ kind: 'hold-lost', cause: 'EXPIRED' });
+  await letWrite();
+});
+
 it.each([
   ['released by somebody who names its owner', 'RELEASED', (engine: Engine) => engine.submit(release('r', 'a'))],
   ['acquired again by its owner', 'SUPERSEDED', (engine: Engine) => engine.submit(acquire('r', 'a'))],

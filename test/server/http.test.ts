@@ -221,6 +221,7 @@ describe('a caller that leaves before its body is sent', () => {
     await expect.poll(() => app.metric('holdfast_waiting_calls')).toBe(0);
     expect(await app.metric('holdfast_faults_total')).toBe(0);
     expect(app.logLines.filter((line) => line.includes('internal error'))).toEqual([]);
+    expect(await app.metric('holdfast_http_requests_total{path="/graphql",status="aborted"}')).toBe(2);
   });
 
   test('is counted as aborted, not as answered', async () => {

@@ -62,6 +62,35 @@ test('of messages that come in one packet no more are begun than there may be', 
   expect(Object.fromEntries(told)).toEqual({ 0: 'next', 1: 'next', 2: 'next', 3: 'error', 4: 'error', 5: 'error' });
 });
 
+test('of subscriptions that come in one packet no more are begun than there may be', async () => {
+  const { url, metric } = await startTestApp({ env: { MAX_SUBSCRIPTIONS: '2' } });
+  const client = await WebSocketClient.open(url);
+  const { _socket: connection } = client.socket as unknown as { readonly _socket: Socket };
+  connection.cork();
+  for (let n = 0; n < 5; n++) client.subscribe(`${n}`, WATCH);
+  connection.uncork();
+  const told = new Map<string | undefined, string>();
+  while (told.size < 5) {
+    const { type, id } = await client.next();
+    told.set(id, type);
+  }
+  expect(Object.fromEntries(told)).toEqual({ 0: 'next', 1: 'next', 2: 'error', 3: 'error', 4: 'error' });
+  expect(await metric('holdfast_watchers')).toBe(2);
+});
+
+test('who waits for a refusal is told it when the server shuts down', async () => {
+  const app = await startTestApp({ env: { MAX_OPERATIONS: '1' } });
+  const free = await holdWriteLock(app.databaseUrl);
+  const underWay = acquireLock(app.url, 'a', 'A');
+  await expect.poll(async () => (await overPost(app.url, VERSION)).code).toBe('UNAVAILABLE');
+  const shed = await app.metric('holdfast_operations_shed_total');
+  const refused = Array.from({ length: 50 }, () => overPost(app.url, VERSION));
+  await expect.poll(() => app.metric('holdfast_operations_shed_total')).toBe(shed + refused.length);
+  await Promise.all([app.close(), free()]);
+  for (const one of await Promise.all(refused)) expectUnavailable(one, '1 operations');
+  expect((await underWay).__typename).toBe('LockAcquired');
+});
+
 test('who stands in line is no load, but there may be only so many on every transport', async () => {
   const app = await startTestApp({ env: { MAX_OPERATIONS: '1', MAX_WAITING_CALLS: '2' } });
   await acquireR(app.url, 'A');

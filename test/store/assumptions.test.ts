@@ -79,7 +79,7 @@ describe('who is remembered to stand in line', () => {
 
   test('is whoever comes after one that had its turn elsewhere, and what that one holds is known', () => {
     const assumptions = fresh(waiter('B', 1n), waiter('C', 2n), waiter('D', 3n));
-    assumptions.follow({ logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('C', 3n)] });
+    assumptions.follow(1n, { logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('C', 3n)] });
     expect(lineIn(assumptions)).toEqual(['D']);
     const { revision, rows } = assumptions.for([release('job', 'C')]) ?? {};
     expect(revision).toBe(3n);
@@ -88,16 +88,25 @@ describe('who is remembered to stand in line', () => {
 
   test('is not known any more, when one had its turn elsewhere that was not', () => {
     const assumptions = fresh(waiter('B', 1n));
-    assumptions.follow({ logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('D', 3n)] });
+    assumptions.follow(1n, { logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('D', 3n)] });
     const standing = assumptions.for([release('job', 'A')])?.standing;
     expect(standing?.lines.get('job')).toEqual({ waiters: [], isWhole: false });
+  });
+
+  test('is not touched by a page that leaves out some that were not seen', () => {
+    const assumptions = fresh(waiter('B', 1n), waiter('C', 2n));
+    const page = { logId: 'log', oldestRevision: 0n, revision: 5n, through: 5n };
+    assumptions.follow(4n, { ...page, events: [turnOf('C', 5n)] });
+    expect(lineIn(assumptions)).toEqual(['B', 'C']);
+    assumptions.follow(1n, { ...page, events: [turnOf('B', 3n), turnOf('C', 5n)] });
+    expect(assumptions.for([release('job', 'C')])?.revision).toBe(5n);
   });
 
   test('is not touched by turns of another history, or that were seen before', () => {
     const assumptions = fresh(waiter('B', 1n));
     const page = { oldestRevision: 0n, revision: 1n, through: 1n, events: [turnOf('B', 1n)] };
-    assumptions.follow({ ...page, logId: 'log' });
-    assumptions.follow({ ...page, logId: 'other', events: [turnOf('B', 3n)] });
+    assumptions.follow(1n, { ...page, logId: 'log' });
+    assumptions.follow(1n, { ...page, logId: 'other', events: [turnOf('B', 3n)] });
     expect(lineIn(assumptions)).toEqual(['B']);
   });
 });

@@ -102,11 +102,16 @@ export class Assumptions {
     }
   }
 
-  /** The log tells whose turn it was, as other instances decided. All else that they did is found out when it matters. */
-  follow({ logId, events }: LogPage): void {
+  /**
+   * The log tells, from behind that revision on, whose turn it was, as other instances decided. All else that they did is found out
+   * when it matters.
+   */
+  follow(after: bigint, { logId, events }: LogPage): void {
     const last = events.at(-1);
     const seen = this.#seen;
     if (last === undefined || logId !== seen?.logId || last.revision <= seen.revision) return;
+    // What lies between is told by another page.
+    if (after > seen.revision) return;
     for (const event of events) {
       if (event.waiterId === null || event.revision <= seen.revision) continue;
       const waiter = this.lines.takeTurn(event.resource, event.waiterId);

@@ -1,6 +1,7 @@
 import type { GroupDecision } from '../../locks/group.js';
 import type { StandingWaiters } from '../../locks/lines.js';
 import type { Lock } from '../../locks/lock.js';
+import type { RetryMemory } from '../../locks/retries.js';
 
 /** A group as it was decided, and what the decision rests on. */
 export interface GroupToStore {
@@ -11,6 +12,8 @@ export interface GroupToStore {
   readonly now: number;
   /** What the database's clock showed then, or would have. */
   readonly clock: number;
+  /** What it may refer to in the log. */
+  readonly retries: RetryMemory;
   /** The rows of its resources before it. */
   readonly rows: ReadonlyMap<string, Lock>;
   /** The last ticket before it, as far as it is known: the decision counts from there. */

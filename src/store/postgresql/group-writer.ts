@@ -65,9 +65,9 @@ export class GroupWriter {
     return { outcomes: decision.outcomes, events: decision.events, logId, commitMs: performance.now() - startedAt };
   }
 
-  /** Takes what the log tells of groups, also of other instances. */
-  follow(page: LogPage): void {
-    this.#assumptions.follow(page);
+  /** Takes what the log tells of groups behind that revision, also of other instances. */
+  follow(after: bigint, page: LogPage): void {
+    this.#assumptions.follow(after, page);
   }
 
   /** Null: nothing was stored, since too little is known, or what was assumed is not true. */
@@ -86,7 +86,7 @@ export class GroupWriter {
 
     // Whoever has its turn in line may be waiting on another instance.
     const isAnnounced = decision.left.length > 0 || (decision.events.length > 0 && this.#announcer.isDue);
-    const group = { ...assumption, decision, now, isAnnounced, groupId: newGroupId() };
+    const group = { ...assumption, retries: NOTHING_REMEMBERED, decision, now, isAnnounced, groupId: newGroupId() };
     const assumed = { commands, acquisitions, rememberedSince: now - this.#options.retryWindowMs };
     const client = await this.#connect();
     const askedAt = performance.now();
@@ -207,8 +207,8 @@ export class GroupWriter {
 /** The group as it is stored there: with the tokens, tickets and times that follow from that. */
 function asStored(group: GroupToStore, commands: readonly Command[], { revision, ticket, writtenAt: now }: Place): GroupToStore {
   if (revision === group.revision && ticket === group.ticket && now === group.now) return group;
-  const { rows, standing } = group;
-  const state = { revision, ticket, now, rows, standing, retries: NOTHING_REMEMBERED };
+  const { rows, standing, retries } = group;
+  const state = { revision, ticket, now, rows, standing, retries };
   return { ...group, ...state, decision: decideGroup(state, commands) };
 }
 

@@ -90,7 +90,7 @@ export class PostgresqlStore implements LockStore {
   async readLog(after: bigint, limit: number, selector: LockSelector): Promise<LogPage> {
     this.#refuseIfClosed();
     const page = await this.#reader.logPage(after, limit, selector);
-    if (!isNarrow(selector)) this.#writer.follow(page);
+    if (!isNarrow(selector)) this.#writer.follow(after, page);
     return page;
   }
 

@@ -71,10 +71,10 @@ async function decide(url: string, commands: readonly Command[], locks: readonly
   const { log_id: logId, revision, clock } = row as { log_id: string; revision: bigint; clock: bigint };
   const now = at ?? Number(clock);
   const rows = new Map(locks.map((lock) => [lock.resource, lock]));
-  const state = { revision, now, rows, ticket: 0n, standing: null };
+  const state = { revision, now, rows, retries: new RetryMemory(), ticket: 0n, standing: null };
   return {
     ...state,
-    decision: decideGroup({ ...state, retries: new RetryMemory() }, commands),
+    decision: decideGroup(state, commands),
     logId,
     clock: Number(clock),
     isAnnounced: true,

@@ -32,7 +32,7 @@ export function onlyMessageBytes(...commands: readonly Command[]): number {
 }
 
 function decided(commands: readonly Command[]): GroupToStore {
-  const state = { revision: 1n, now: Date.now(), rows: new Map(), ticket: 0n, standing: null };
-  const decision = decideGroup({ ...state, retries: new RetryMemory() }, commands);
+  const state = { revision: 1n, now: Date.now(), rows: new Map(), retries: new RetryMemory(), ticket: 0n, standing: null };
+  const decision = decideGroup(state, commands);
   return { ...state, decision, logId: '0'.repeat(32), clock: state.now, isAnnounced: true, groupId: 1n };
 }
