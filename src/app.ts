@@ -35,7 +35,7 @@ export interface AppParts {
   readonly logger?: Logger;
   /** A time that is set by hand. */
   readonly time?: StoreOptions['time'];
-  /** false: a POST of JSON takes Yoga's way, as everything else does. */
+  /** false: a POST of JSON takes Yoga's way, as everything else does, so that the two can be compared. */
   readonly shortWay?: boolean;
 }
 

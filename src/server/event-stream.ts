@@ -100,6 +100,7 @@ function watchPeer(response: ServerResponse, peers: PeerWatch): () => void {
   let stalled = 0;
   let written = socket.bytesWritten;
   return peers.watch(socket, {
+    pingBytes: 0,
     isDoubted: () => true,
     seen(took, left) {
       stalled = took || !left ? 0 : stalled + 1;

@@ -9,6 +9,8 @@ export interface Connection extends Ends {
 }
 
 export interface Peer {
+  /** What is sent only to see whether it is there takes so many bytes: that they are left says nothing. */
+  readonly pingBytes: number;
   /** Whether anybody wants to know what it has taken. */
   isDoubted(): boolean;
   /**
@@ -71,7 +73,7 @@ export class PeerWatch {
       const taken = connection.bytesWritten - left;
       const took = taken !== watched.taken;
       watched.taken = taken;
-      watched.isLeft = left > 0;
+      watched.isLeft = left > peer.pingBytes;
       peer.seen(took, watched.isLeft, leftBefore);
     }
   }

@@ -17,6 +17,9 @@ const SILENCE_MS = 60_000;
 /** One that is silent for that long has not answered the last ping: what it has taken counts. */
 const DOUBT_MS = 20_000;
 
+/** RFC 6455, 5.2: a frame of a server without anything in it. */
+const PING_BYTES = 2;
+
 /** One socket: flow control, and the watch over whether its peer is alive. */
 export class Socket {
   #lastSign = performance.now();
@@ -38,6 +41,7 @@ export class Socket {
     socket.on('message', sign);
     socket.on('pong', sign);
     const stopWatching = peers.watch(connection, {
+      pingBytes: PING_BYTES,
       isDoubted: () => performance.now() - this.#lastSign > DOUBT_MS,
       // A ping arrives at a peer that is not read from, too. What had to wait for it before that says more.
       seen: (took, _left, leftBefore) => took && leftBefore && sign(),

@@ -11,13 +11,14 @@ afterEach(() => {
 });
 
 /** A connection of which the test says what Node and the system have of it. */
-function fixture({ isDoubted = true } = {}) {
+function fixture({ isDoubted = true, pingBytes = 0 } = {}) {
   const connection = { localPort: 80, remoteAddress: '10.0.0.1', remotePort: 5000, bytesWritten: 0, writableLength: 0 };
   const system = { unacknowledged: 0 };
   const readTable = vi.fn(() => Promise.resolve(new Map([[KEY, system.unacknowledged]])));
   const peers = new PeerWatch(readTable);
   const seen: string[] = [];
   const stop = peers.watch(connection, {
+    pingBytes,
     isDoubted: () => isDoubted,
     seen: (took, left, leftBefore) => void seen.push(`${took ? 'took' : 'took nothing of'} ${leftBefore}, ${left}`),
   });
@@ -54,6 +55,12 @@ test('a peer that makes room for more of one large write has taken something', a
   // The system has as much as before: it was given more.
   expect(await look(5_000, 5_000, 2_000)).toBe('took true, true');
   expect(await look(5_000, 5_000, 2_000)).toBe('took nothing of true, true');
+});
+
+test('a ping that the system is yet to acknowledge is nothing that had to wait', async () => {
+  const { look } = fixture({ pingBytes: 2 });
+  await look(1_002, 0, 2);
+  expect(await look(1_004, 0, 2)).toBe('took false, false');
 });
 
 test('without a table, what went to the system counts as taken', async () => {

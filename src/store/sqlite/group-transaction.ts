@@ -84,7 +84,7 @@ function decideInLine(
 
 function readStanding(lines: LineReads, resources: readonly string[], commands: readonly Command[], now: number): Standing {
   const { places, calls } = waiterLookups(commands);
-  // One command ends the wait of the first alone: who is next after that is not looked at.
+  // One command ends one wait, and may look at who is next then: seldom at anybody behind.
   const limit = commands.length === 1 ? 2 : FIRST_IN_LINE;
   return {
     lines: new Map(resources.map((resource) => [resource, lines.line(resource, now, limit)])),

@@ -37,7 +37,7 @@ function submitMany({ engine }: Behind, count: number) {
 }
 
 /** @param applied null: perhaps */
-function refusedAs(applied: false | null) {
+function refusedAs(applied: boolean | null) {
   return { status: 'rejected', reason: expect.objectContaining({ name: 'StoreUnavailable', applied }) };
 }
 
@@ -80,8 +80,11 @@ test('an engine that is closed while its database hangs answers what is under wa
   const startedAt = performance.now();
   await engine.close();
   expect(performance.now() - startedAt).toBeLessThan(CLOSED_WITHIN_MS);
-  // The message that the first of them are in may still arrive, for all that the instance knows.
-  expect(await sent).toEqual(Array(COMMANDS).fill(refusedAs(null)));
+  // The message that the first of them are in may still arrive, for all that the instance knows; unless the database was asked for
+  // its time first, since that was answered too slowly before.
+  const [first, ...others] = await sent;
+  expect([null, false].map(refusedAs)).toContainEqual(first);
+  expect(others).toEqual(Array(COMMANDS - 1).fill(first));
   expect(await queued).toEqual(Array(COMMANDS).fill(refusedAs(false)));
   expect((await next).done).toBe(true);
 });

@@ -20,8 +20,10 @@ BEGIN
      ORDER BY event.revision;
 END $$;
 
--- Whether, behind the lock, a group finds what it was decided on outside: then expected_log_id, else ''. It is what holdfast_store_group
--- looks for, but where somebody stands in line.
+-- For a group that is decided outside where somebody stands in line. Takes the lock that makes all groups serial, and looks at rows,
+-- at who is first in line, and at calls that stand in line already: expected_log_id where all are as they were assumed, else '', which
+-- is no log's id, so that holdfast_store_group, which is called with it, stores nothing. That one looks at the log, at the group's age
+-- and at requests, as for any group.
 --
 -- decided_at: as there. known_ticket: the last one that the instance knew.
 -- resources, revisions, owners: the rows that there are (revision 0: there is none); first_waiter_ids: whose turn is next (null:
