@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ReadTurns } from '../../src/engine/read-turns.js';
 import type { WatchItem } from '../../src/engine/watch.js';
 import { acquire } from '../support/commands.js';
@@ -56,10 +56,12 @@ test('watches that share turns read a part of a snapshot only when the one befor
   const { engine } = await startEngine();
   await Promise.all(Array.from({ length: 501 }, (_, n) => engine.submit(acquire(`r:${n}`, 'o'))));
   const turns = new ReadTurns();
+  const taking = vi.spyOn(turns, 'take');
   const [first, second] = [engine.watch(watchRequest(), turns), engine.watch(watchRequest(), turns)];
   expect(await take(first, 1)).toMatchObject([{ part: 1 }]);
   let told: WatchItem | undefined;
   const waiting = second.next().then(({ value }) => (told = value));
+  await vi.waitFor(() => expect(new Set(taking.mock.calls.map(([reader]) => reader)).size).toBe(2), 10_000);
   // More than a read takes.
   await engine.submit(acquire('s', 'o'));
   await nextTurn();
