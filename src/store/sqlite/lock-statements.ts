@@ -48,7 +48,7 @@ export class LockStatements {
     const rows = new Map<string, Lock>();
     for (const resource of resources) {
       const row = this.#read.get(resource);
-      if (row !== undefined) rows.set(resource, lockOf(row));
+      if (row !== undefined) rows.set(resource, lockOfRow(row));
     }
     return rows;
   }
@@ -75,7 +75,7 @@ export class LockStatements {
   }
 }
 
-function lockOf(row: StoredLock): Lock {
+function lockOfRow(row: StoredLock): Lock {
   const [resource, owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, reacquired, metadata, recorded] = row;
   return {
     resource,
