@@ -18,6 +18,8 @@ import { Writer } from './writer.js';
 const PRUNE_MS = 30_000;
 /** After so long without an event a watcher gets a bookmark, at the latest. */
 const BOOKMARK_MS = 15_000;
+/** Of one page of what became of a lock that is held no more. */
+const HOLD_EVENTS = 256;
 
 /** One that is answered at once. */
 export type ImmediateCommand =
@@ -190,6 +192,7 @@ export class Engine {
       acquire: (command, wait, caller) => this.acquire<AcquireCommand>(command, wait, caller),
       submit: (command) => this.submit(command),
       watch: (request) => this.watch(request),
+      readLog: (after, selector) => this.#store.readLog(after, HOLD_EVENTS, selector),
       now: () => this.now(),
       giveBack: (lock) => this.#waiting.giveBack(lock),
     };

@@ -3,7 +3,7 @@ import type { Lock } from '../locks/lock.js';
 import type { Acquired, AcquireOutcome, Renewed, RenewOutcome } from '../locks/outcomes.js';
 import type { CallerPresence } from './caller-presence.js';
 import { HoldUpdates, type HoldUpdate } from './hold-updates.js';
-import { causeIn, causeOf, type LostCause } from './lost-cause.js';
+import { causeIn, causeOf, guessedCause, type LostCause, type ReadLog } from './lost-cause.js';
 import type { WaitRequest } from './waiting-calls.js';
 import type { WatchItem, WatchRequest } from './watch.js';
 
@@ -21,6 +21,7 @@ export interface HoldEngine {
   acquire(command: Omit<AcquireCommand, 'wait'>, wait: WaitRequest | null, caller: () => CallerPresence): Promise<AcquireOutcome>;
   submit(command: RenewCommand): Promise<RenewOutcome>;
   watch(request: WatchRequest): AsyncIterableIterator<WatchItem>;
+  readonly readLog: ReadLog;
   now(): Promise<number>;
   /** Releases the lock; while the database does not answer, it tries again until the lock would have expired. */
   giveBack(lock: Lock): Promise<void>;
@@ -42,7 +43,7 @@ const MIN_PAUSE_MS = 50;
  * 1. It stands in line, and tells of its place.
  * 2. It has the lock, and renews it. A renewal that fails is tried again; what is not known to be lost is not told to be.
  * 3. It is lost when the log tells so, when a renewal is refused, or when no renewal has succeeded for a whole TTL. Then, as after a
- *    refusal, the updates end.
+ *    refusal, the updates end. Of a renewal that is refused the log tells why; a TTL that is over is told as that, without a question.
  *
  * Whoever stops listening leaves the line at once; what it holds is released where it said that it was done. Else it may have been cut
  * off, and can come back with its token: the lock is only renewed no longer.
@@ -107,8 +108,14 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
     const { resource, owner, ttlMs, waitMs, fencingToken, metadata } = this.#request;
     if (fencingToken !== null) {
       const outcome = await this.#engine.submit({ kind: 'renew', resource, owner, fencingToken, ttlMs });
-      if (outcome.kind === 'renewed') await this.#hold(outcome);
-      else this.#tellLast({ kind: 'hold-lost', resource, fencingToken, cause: causeOf(outcome) });
+      if (outcome.kind === 'renewed') {
+        await this.#hold(outcome);
+        return;
+      }
+      // The revision of its ACQUIRED is all that is known of it.
+      const lost = { resource, owner, fencingToken, revision: fencingToken };
+      const cause = await causeOf(lost, guessedCause(outcome), this.#engine.readLog);
+      this.#tellLast({ kind: 'hold-lost', resource, fencingToken, cause });
       return;
     }
     const command = { kind: 'acquire', resource, owner, ttlMs, requestId: null, reacquire: true, metadata } as const;
@@ -147,10 +154,16 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
     this.#watch = this.#engine.watch({ selector, types: null, after: revision, logId: null, snapshot: true });
     try {
       for await (const item of this.#watch) {
-        const cause = causeIn(item, fencingToken);
-        if (cause !== null) this.#lose(cause);
-        else if (item.kind === 'event') this.#extendTo(item.event.expiresAt);
-        else if (item.kind === 'snapshot') for (const { expiresAt } of item.locks) this.#extendTo(expiresAt);
+        if (item.kind === 'bookmark') continue;
+        if (item.kind === 'snapshot') {
+          const held = item.locks.find((lock) => lock.fencingToken === fencingToken);
+          if (held !== undefined) this.#extendTo(held);
+          else await this.#loseAsLogged('EXPIRED');
+          continue;
+        }
+        const cause = causeIn(item.event, fencingToken);
+        if (cause === null) this.#extendTo(item.event);
+        else this.#lose(cause);
       }
     } catch {
       this.#watch = null;
@@ -158,10 +171,11 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
   }
 
   /** It is held for longer than was known: by its own renewal, or by one of somebody else who names its owner. */
-  #extendTo(expiresAt: number): void {
-    if (this.#lock === null || expiresAt <= this.#lock.expiresAt) return;
+  #extendTo({ revision, expiresAt }: Pick<Lock, 'revision' | 'expiresAt'>): void {
+    if (this.#lock === null || revision <= this.#lock.revision) return;
+    // A renewal never brings it forward.
     const longerMs = expiresAt - this.#lock.expiresAt;
-    this.#lock = { ...this.#lock, expiresAt };
+    this.#lock = { ...this.#lock, revision, expiresAt };
     if (this.#until > 0) this.#expireAt(this.#until + longerMs);
   }
 
@@ -197,13 +211,18 @@ export class Hold implements AsyncIterableIterator<HoldUpdate> {
     }
     if (this.#updates.hasEnded) return;
     if (outcome.kind !== 'renewed') {
-      this.#lose(causeOf(outcome));
+      await this.#loseAsLogged(guessedCause(outcome));
       return;
     }
-    this.#extendTo(outcome.lock.expiresAt);
+    this.#extendTo(outcome.lock);
     this.#updates.tell(outcome);
     this.#heldUntil(askedAt + ttlMs);
     if (this.#watch === null) void this.#follow(outcome.lock);
+  }
+
+  /** While the log is read it may be told for another reason: by an event that comes, or since its time has passed. */
+  async #loseAsLogged(guess: LostCause): Promise<void> {
+    if (this.#lock !== null) this.#lose(await causeOf(this.#lock, guess, this.#engine.readLog));
   }
 
   #lose(cause: LostCause): void {

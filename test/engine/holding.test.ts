@@ -190,6 +190,22 @@ it.each([
   ],
   ['was released', 'RELEASED', ({ engine }: EngineFixture) => engine.submit(release('r', 'a'))],
   ['was acquired anew by its owner', 'SUPERSEDED', ({ engine }: EngineFixture) => engine.submit(acquire('r', 'a'))],
+  [
+    'was released and is held by another owner',
+    'RELEASED',
+    async ({ engine }: EngineFixture) => {
+      await engine.submit(release('r', 'a'));
+      return engine.submit(acquire('r', 'b'));
+    },
+  ],
+  [
+    'was acquired anew by its owner and released',
+    'SUPERSEDED',
+    async ({ engine }: EngineFixture) => {
+      await engine.submit(acquire('r', 'a'));
+      return engine.submit(release('r', 'a'));
+    },
+  ],
 ])('a hold that comes back when its lock %s is told that it is lost as %s', async (_what, cause, lose) => {
   const fixture = await startEngine();
   await fixture.engine.submit(acquire('r', 'a', { ttlMs: TTL_MS }));
