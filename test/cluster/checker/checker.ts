@@ -44,7 +44,7 @@ export function findViolation(history: History, log: readonly Change[], toleranc
   return (
     findDisorder(log, doers) ??
     findDivided(groups, log) ??
-    findFalseHold(holds, log, tolerance) ??
+    findFalseHold(history, log, tolerance) ??
     findOvertaking(certainlyInLine(history), log, doers, firstSending(calls), tolerance)
   );
 }

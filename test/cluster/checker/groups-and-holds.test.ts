@@ -51,6 +51,13 @@ function renewed(s: Sketch, lock: LockSeen, at: number): LockSeen {
   return s.change('RENEWED', { ...lock, revision: s.nextRevision(), expiresAt: at + TTL_MS }, at);
 }
 
+/** It was lost to another acquisition, and is said to be released when that one was. */
+function loseAsReleased(s: Sketch): void {
+  const { lock, tell } = hold(s, 'over', 200);
+  s.release(s.acquire('A', [140, 150], { reacquired: true }), [160, 170]);
+  tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'RELEASED' }, 180);
+}
+
 const RIGHT: readonly Story[] = [
   ['two locks are acquired at once', (s) => void acquireTwo(s)],
   [
@@ -81,11 +88,27 @@ const RIGHT: readonly Story[] = [
     },
   ],
   [
-    'a lock that was lost to another acquisition is said to be released, once that one was',
+    'a lock is lost to another acquisition of its owner, which is released before that is told',
     (s) => {
-      const { lock, tell } = hold(s, 'over', 200);
+      const { tell, lock } = hold(s, 'over', 200);
       s.release(s.acquire('A', [140, 150], { reacquired: true }), [160, 170]);
+      tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'SUPERSEDED' }, 180);
+    },
+  ],
+  [
+    'a lock is released, and acquired by another owner before that is told',
+    (s) => {
+      const { tell, lock } = hold(s, 'over', 200);
+      s.release(lock, [140, 150]);
+      s.acquire('B', [160, 170]);
       tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'RELEASED' }, 180);
+    },
+  ],
+  [
+    'a lock that was lost to another acquisition is said to be released, once that one was, by a server that may not have reached the log',
+    (s) => {
+      loseAsReleased(s);
+      s.outages.push({ server: 'S', from: 175, to: 178 });
     },
   ],
 ];
@@ -173,6 +196,43 @@ const WRONG: readonly WrongStory[] = [
       tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'RELEASED' }, 180);
     },
     /told RELEASED, which is not in the log/,
+  ],
+  [
+    'a subscription is told of a release when its lock was lost to another acquisition, which was released',
+    loseAsReleased,
+    /told RELEASED, which is not in the log/,
+  ],
+  [
+    'the same, though another server could not reach the log, and its own had told of the lock after the last time that it could not',
+    (s) => {
+      loseAsReleased(s);
+      s.outages.push({ server: 'another', from: 175, to: 178 }, { server: 'S', from: 0, to: 19 });
+    },
+    /told RELEASED, which is not in the log/,
+  ],
+  [
+    'a subscription is told of an expiry when its lock was released and is held by another owner',
+    (s) => {
+      const { tell, lock } = hold(s, 'over', 200);
+      s.release(lock, [140, 150]);
+      s.acquire('B', [160, 170]);
+      tell({ kind: 'lost', fencingToken: lock.fencingToken, cause: 'EXPIRED' }, 180);
+    },
+    /told EXPIRED, which is not in the log/,
+  ],
+  [
+    'a subscription that comes back is told of an expiry when its lock was released',
+    (s) => {
+      const { lock } = hold(s, 'cut', 100);
+      s.release(lock, [140, 150]);
+      const span = { from: 380, to: 400 };
+      const updates = [
+        { told: { kind: 'lost', fencingToken: lock.fencingToken, cause: 'EXPIRED' } as HoldTold, at: 400, wall: 400 },
+      ];
+      const question = { ...s.holds[0]!.question, fencingToken: lock.fencingToken };
+      s.holds.push({ ...s.holds[0]!, id: 1, question, updates, end: 'over', span, wall: span });
+    },
+    /told EXPIRED, which is not in the log/,
   ],
   [
     'a subscription is told more after its loss',

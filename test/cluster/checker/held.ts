@@ -1,20 +1,26 @@
 import type { LostCause } from '../../../src/engine/lost-cause.js';
-import type { Arrival, Change, HoldCall, HoldTold, Tolerance, Violation } from './history.js';
+import type { Arrival, Change, History, HoldCall, HoldTold, Outage, Tolerance, Violation } from './history.js';
 
 /** What subscriptions that hold a lock were told out of order, or of a loss that the log does not tell. */
-export function findFalseHold(holds: readonly HoldCall[], log: readonly Change[], { commandMs }: Tolerance): Violation | null {
+export function findFalseHold(
+  { holds, outages }: Pick<History, 'holds' | 'outages'>,
+  log: readonly Change[],
+  { commandMs }: Tolerance,
+): Violation | null {
   const byResource = new Map<string, Change[]>();
   for (const change of log) byResource.set(change.resource, [...(byResource.get(change.resource) ?? []), change]);
   for (const call of holds) {
-    const { resource } = call.question;
-    const disorder = findDisorder(call.question.fencingToken, call.updates);
+    const { resource, fencingToken } = call.question;
+    const disorder = findDisorder(fencingToken, call.updates);
     if (disorder !== null) return { problem: disorder, resource, call };
-    for (const { told, wall } of call.updates) {
-      if (told.kind !== 'lost') continue;
-      const changes = (byResource.get(resource) ?? []).filter(({ at }) => at <= wall + commandMs);
-      if (!isOver(told.cause, told.fencingToken, changes))
-        return { problem: `told ${told.cause}, which is not in the log`, resource, call };
-    }
+    const last = call.updates.at(-1);
+    if (last?.told.kind !== 'lost') continue;
+    const { cause, fencingToken: token } = last.told;
+    const until = last.wall + commandMs;
+    const changes = (byResource.get(resource) ?? []).filter((change) => change.at <= until && change.fencingToken >= token);
+    const isTrue = isTold(cause, token, changes) || (cause === 'EXPIRED' && lastExpiryOf(call) <= until);
+    if (!isTrue && !(isCutOff(call, outages) && mayBeGuessed(cause, token, changes)))
+      return { problem: `told ${cause}, which is not in the log`, resource, call };
   }
   return null;
 }
@@ -37,12 +43,29 @@ function findDisorder(resumed: bigint | null, updates: readonly Arrival<HoldTold
   return null;
 }
 
-/**
- * Whether these changes say how it came to its end. Whether it has run out is known before the database says so. Who asks when the
- * lock is nobody's any more is told that it was released, even if its own acquisition had come to its end before.
- */
-function isOver(cause: LostCause, token: bigint, changes: readonly Change[]): boolean {
-  if (cause === 'RELEASED') return changes.some(({ type, fencingToken }) => type === 'RELEASED' && fencingToken >= token);
-  if (cause === 'SUPERSEDED') return changes.some(({ type, fencingToken }) => type === 'ACQUIRED' && fencingToken > token);
-  return changes.some(({ type, fencingToken }) => type === 'ACQUIRED' && fencingToken === token);
+/** @param changes of that acquisition and of later ones */
+function isTold(cause: LostCause, token: bigint, changes: readonly Change[]): boolean {
+  // It goes on until it expires.
+  if (cause === 'SHUTDOWN') return changes.some(({ fencingToken }) => fencingToken === token);
+  const end = changes.find(({ type, fencingToken }) => fencingToken > token || type === 'RELEASED' || type === 'EXPIRED');
+  if (end === undefined) return false;
+  return cause === (end.fencingToken > token ? 'SUPERSEDED' : end.type);
+}
+
+/** When it has run out as far as its subscription knows, which then goes by that, whatever the log tells later. */
+function lastExpiryOf({ updates }: HoldCall): number {
+  return updates.reduce((last, { told }) => ('lock' in told ? told.lock.expiresAt : last), Infinity);
+}
+
+/** Whether its server may have been unable to read the log, after the last that it told of the lock. */
+function isCutOff({ server, updates, wall }: HoldCall, outages: readonly Outage[]): boolean {
+  const to = updates.at(-1)?.wall ?? wall.to;
+  const from = updates.at(-2)?.wall ?? wall.from;
+  return outages.some((outage) => (outage.server === null || outage.server === server) && outage.from <= to && outage.to >= from);
+}
+
+/** Whether the refusal of a renewal may look so: it tells of what is there by then, maybe of a later acquisition. */
+function mayBeGuessed(cause: LostCause, token: bigint, changes: readonly Change[]): boolean {
+  if (cause === 'RELEASED') return changes.some(({ type }) => type === 'RELEASED');
+  return changes.some(({ fencingToken }) => (cause === 'SUPERSEDED' ? fencingToken > token : fencingToken === token));
 }

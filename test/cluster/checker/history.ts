@@ -176,7 +176,7 @@ export interface History {
   readonly calls: readonly Call[];
   readonly groups: readonly GroupCall[];
   readonly holds: readonly HoldCall[];
-  /** Who waits on a server that is out of reach of the database may be passed over. */
+  /** Who waits on a server that is out of reach of the database may be passed over; the cause of a loss may be guessed there. */
   readonly outages: readonly Outage[];
 }
 
