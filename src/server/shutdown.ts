@@ -24,6 +24,9 @@ const ANSWERS_MS = 1_000;
 /** Whoever started the process expects it gone within 10 s. */
 const FORCED_EXIT_MS = 9_500;
 
+/** Ctrl+C reaches what npm has started twice: from the terminal, and passed on by npm. */
+const SAME_SIGNAL_MS = 500;
+
 /**
  * Ends the service in the order in which nobody is told something untrue:
  *
@@ -66,12 +69,15 @@ export async function closeAll(closers: readonly Closer[]): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/** The first SIGTERM or SIGINT ends the process in good order and with code 0; a second one ends it at once. */
+/** The first SIGTERM or SIGINT ends the process in good order and with code 0; one that comes well after it ends it at once. */
 export function closeOnSignal(close: () => Promise<void>, logger: Logger): void {
-  let isClosing = false;
+  let closingSince: number | null = null;
   const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
-    if (isClosing) process.exit(128 + constants.signals[signal]);
-    isClosing = true;
+    if (closingSince !== null) {
+      if (performance.now() - closingSince >= SAME_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
+      return;
+    }
+    closingSince = performance.now();
     logger.info({ signal }, 'shutting down');
     setTimeout(() => {
       logger.error('shutdown took too long');

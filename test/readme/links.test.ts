@@ -45,7 +45,7 @@ describe('the commands of npm', () => {
 
   test('that start and test it are those of package.json', () => {
     expect(CODE_BLOCKS.map(({ text }) => text)).toEqual(expect.arrayContaining(['npm ci && npm start\n', 'npm ci && npm test\n']));
-    expect(scripts['start']).toBe('node dist/main.js');
+    expect(scripts['start']).toBe('exec node dist/main.js');
     expect(scripts).toHaveProperty('test');
   });
 

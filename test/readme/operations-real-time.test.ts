@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config.js';
 import { sqlitePath } from '../../src/store/database-url.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { acquireLock, post } from '../support/http-client.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 import { runBash } from './example.js';
 import { codeBlock } from './readme.js';
@@ -65,6 +66,20 @@ describe('backup and restore', () => {
     const second = runOn(app, 'backup');
     expect(await second.exited).toBe(1);
     expect(await second.complaints).toContain('not overwritten');
+  });
+});
+
+describe('npm start', () => {
+  test('passes SIGTERM on to the service, and ends with its exit code when that is gone', SLOW, async () => {
+    const env = { DATABASE_URL: `file:${join(temporaryDirectory(), 'locks.db')}`, PORT: '0', npm_config_update_notifier: 'false' };
+    const npm = runBash('exec npm start', { env });
+    await npm.printed(/listening on/);
+    const [url = ''] = /http:[^"]+/.exec(npm.lines.join('')) ?? [];
+    await acquireLock(url, 'job:1', 'anna');
+    await npm.stop('SIGTERM');
+    expect(await npm.exited).toBe(0);
+    expect(npm.lines.at(-1)).toContain('shutting down');
+    await expect(post(url, '{ __typename }')).rejects.toThrow();
   });
 });
 
