@@ -4,15 +4,29 @@ import { acquireLock } from '../support/http-client.js';
 import { addressed, runBash } from './example.js';
 import { CODE_BLOCKS, codeBlock, withoutTimes } from './readme.js';
 
+/** Between two answers. */
+const END = '--';
+
 describe('the curl commands', () => {
   test('one after the other, give the answers that are shown', async () => {
     const { origin } = await startTestApp();
     const commands = CODE_BLOCKS.filter(({ language, name }) => language === 'bash' && name === 'run');
     expect(commands.length).toBeGreaterThan(3);
-    for (const { text, answer } of commands) {
+    // In one terminal: the later ones use what the earlier ones have kept.
+    const shell = runBash(commands.map(({ text }) => addressed(text, origin)).join(`echo; echo '${END}'\n`));
+    expect(await shell.exited, await shell.complaints).toBe(0);
+    const answers = shell.lines.join('\n').split(END);
+    expect(answers.map((answer) => withoutTimes(JSON.parse(answer)))).toEqual(commands.map(({ answer }) => withoutTimes(answer)));
+  });
+
+  test('none that needs a token is taken for one that has worked, where none was kept', async () => {
+    const { origin } = await startTestApp();
+    const needing = CODE_BLOCKS.filter(({ name, text }) => name === 'run' && text.includes('"$token"'));
+    expect(needing).toHaveLength(1);
+    for (const { text } of needing) {
       const command = runBash(addressed(text, origin));
-      expect(await command.exited, await command.complaints).toBe(0);
-      expect(withoutTimes(JSON.parse(command.lines.join('\n')))).toEqual(withoutTimes(answer));
+      expect(await command.exited).toBe(0);
+      expect(command.lines.join('')).toContain('BAD_USER_INPUT');
     }
   });
 

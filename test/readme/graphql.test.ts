@@ -7,7 +7,7 @@ import { inLine } from '../support/waiting.js';
 import { CODE_BLOCKS, codeBlock } from './readme.js';
 
 const GRAPHQL = CODE_BLOCKS.filter(({ language }) => language === 'graphql');
-const run = async (url: string, name: string) => (await post(url, codeBlock('graphql', name).text)).data;
+const run = async (url: string, name: string, variables = {}) => (await post(url, codeBlock('graphql', name).text, variables)).data;
 
 describe('the operations', () => {
   test.each(GRAPHQL.map(({ name, text }) => [name, text]))('%s fits the schema', (_name, text) => {
@@ -21,8 +21,20 @@ describe('the operations', () => {
       reacquired: false,
       lock: { fencingToken: '1', metadata: { host: 'app-3' } },
     });
-    expect((await run(url, 'renew'))?.['renewLock']).toMatchObject({ __typename: 'LockRenewed', lock: { fencingToken: '1' } });
-    expect((await run(url, 'release'))?.['releaseLock']).toMatchObject({ __typename: 'LockReleased', fencingToken: '1' });
+    const token = { token: '1' };
+    expect((await run(url, 'renew', token))?.['renewLock']).toMatchObject({
+      __typename: 'LockRenewed',
+      lock: { fencingToken: '1' },
+    });
+    expect((await run(url, 'release', token))?.['releaseLock']).toMatchObject({ __typename: 'LockReleased', fencingToken: '1' });
+  });
+
+  test('that need a token are refused without one', async () => {
+    const { url } = await startTestApp();
+    for (const name of ['renew', 'release', 'goodbye', 'free']) {
+      const { errors } = await post(url, codeBlock('graphql', name).text);
+      expect(errors?.[0]?.message, name).toMatch(/^Variable "\$(token|upTo)" .* was not provided/);
+    }
   });
 
   test('that is retried gets the same acquisition again', async () => {
@@ -36,7 +48,7 @@ describe('the operations', () => {
     const { url } = await startTestApp();
     await acquireLock(url, 'job:stuck', 'worker-7');
     expect((await run(url, 'look'))?.['lock']).toMatchObject({ owner: 'worker-7', fencingToken: '1' });
-    expect((await run(url, 'free'))?.['releaseLock']).toMatchObject({ __typename: 'LockReleased' });
+    expect((await run(url, 'free', { token: '1' }))?.['releaseLock']).toMatchObject({ __typename: 'LockReleased' });
     expect(await run(url, 'look')).toEqual({ lock: null });
   });
 
@@ -45,7 +57,7 @@ describe('the operations', () => {
     await run(url, 'acquire');
     const waiting = run(url, 'wait');
     await inLine(databaseUrl, 1);
-    await run(url, 'release');
+    await run(url, 'release', { token: '1' });
     expect((await waiting)?.['acquireLock']).toMatchObject({ __typename: 'LockAcquired', lock: { fencingToken: '3' } });
   });
 
@@ -57,7 +69,7 @@ describe('the operations', () => {
     const kept = (await run(url, 'heartbeat'))?.['renewLocks'] as { locks: { resource: string }[]; lost: string[] };
     expect([kept.locks.map(({ resource }) => resource), kept.lost]).toEqual([names, []]);
     const released = names.map((resource) => ({ resource }));
-    expect(await run(url, 'goodbye')).toEqual({ releaseLocks: { released, notHeld: [] } });
+    expect(await run(url, 'goodbye', { upTo: '2' })).toEqual({ releaseLocks: { released, notHeld: [] } });
   });
 
   test('and every other one is run here', () => {

@@ -57,6 +57,7 @@ describe('the script of a leader', () => {
     const { url, origin, databaseUrl } = await startTestApp();
     await acquireLock(url, 'leader', 'the one before');
     const script = runScript('leader.mjs', origin);
+    await script.printed(/^waiting in line, at place 1$/);
     await inLine(databaseUrl, 1);
     await post(url, RELEASE, { input: { resource: 'leader', owner: 'the one before' } });
     await script.printed(/^leader under token 3$/);
