@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Command } from '../../src/locks/commands.js';
 import type { LockEvent } from '../../src/locks/events.js';
 import { lockOf } from '../../src/locks/lock.js';
 import type { Waiter } from '../../src/locks/waiter.js';
-import { Assumptions } from '../../src/store/postgresql/assumptions.js';
+import { Assumptions, type Assumption } from '../../src/store/postgresql/assumptions.js';
 import { acquire, release } from '../support/commands.js';
 
 const LATER = Date.now() + 60_000;
@@ -40,9 +41,14 @@ function fresh(...inLine: readonly Waiter[]): Assumptions {
   return assumptions;
 }
 
+/** What is known for these commands, by the database's clock alone. */
+function known(assumptions: Assumptions, ...commands: readonly Command[]): Assumption | null {
+  return assumptions.for(commands, (clock) => clock);
+}
+
 /** The ids of those who are first in line for `job`. */
 function lineIn(assumptions: Assumptions): readonly string[] | null {
-  const line = assumptions.for([release('job', 'A')])?.standing?.lines.get('job');
+  const line = known(assumptions, release('job', 'A'))?.standing?.lines.get('job');
   return line?.waiters.map(({ id }) => id) ?? null;
 }
 
@@ -51,6 +57,23 @@ const NOTHING = { outcomes: [], events: [], changedRows: new Map(), joined: [], 
 describe('who is remembered to stand in line', () => {
   test('is whoever was read, but for those whose time is up', () => {
     expect(lineIn(fresh(waiter('B', 1n), waiter('C', 2n, { deadline: 1 }), waiter('D', 3n)))).toEqual(['B', 'D']);
+  });
+
+  test('is nobody whose time is up when the group is decided, which may be later than the clock shows', () => {
+    const assumptions = fresh(waiter('B', 1n), waiter('C', 2n, { deadline: LATER + 1 }));
+    const byOwnTime = assumptions.for([release('job', 'A')], () => LATER);
+    expect(byOwnTime).toMatchObject({ now: LATER, standing: { lines: new Map([['job', { waiters: [{ id: 'C' }] }]]) } });
+    assumptions.learn({ logId: 'log', revision: 2n, at: LATER }, new Map());
+    expect(lineIn(assumptions)).toEqual(['C']);
+  });
+
+  test.each([
+    ['another history', { logId: 'other', revision: 5n, at: 5 }],
+    ['a history that has begun again', { logId: 'log', revision: 0n, at: 5 }],
+  ])('is nobody once the database was seen in %s', (_what, sighting) => {
+    const assumptions = fresh(waiter('B', 1n));
+    assumptions.learn(sighting, new Map([['job', lockOf(turnOf('A', 1n), 30_000)]]));
+    expect(known(assumptions, release('job', 'A'))).toMatchObject({ ticket: 0n, standing: null });
   });
 
   test('is nobody behind one that waits for others as well', () => {
@@ -62,7 +85,7 @@ describe('who is remembered to stand in line', () => {
     assumptions.lines.read(['job'], 9n, new Map([['job', { waiters: [waiter('B', 1n), waiter('C', 2n)], isWhole: true }]]));
     assumptions.lines.change(9n, { ...NOTHING, left: [waiter('B', 1n)], joined: [waiter('D', 10n)] });
     expect(lineIn(assumptions)).toEqual(['C', 'D']);
-    expect(assumptions.for([release('job', 'A')])).toMatchObject({ ticket: 10n });
+    expect(known(assumptions, release('job', 'A'))).toMatchObject({ ticket: 10n });
   });
 
   test('is nobody who joined behind others that are not known', () => {
@@ -81,7 +104,7 @@ describe('who is remembered to stand in line', () => {
     const assumptions = fresh(waiter('B', 1n), waiter('C', 2n), waiter('D', 3n));
     assumptions.follow(1n, { logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('C', 3n)] });
     expect(lineIn(assumptions)).toEqual(['D']);
-    const { revision, rows } = assumptions.for([release('job', 'C')]) ?? {};
+    const { revision, rows } = known(assumptions, release('job', 'C')) ?? {};
     expect(revision).toBe(3n);
     expect(rows?.get('job')).toMatchObject({ owner: 'C', fencingToken: 3n, ttlMs: 40_000 });
   });
@@ -89,7 +112,7 @@ describe('who is remembered to stand in line', () => {
   test('is not known any more, when one had its turn elsewhere that was not', () => {
     const assumptions = fresh(waiter('B', 1n));
     assumptions.follow(1n, { logId: 'log', revision: 3n, oldestRevision: 0n, through: 3n, events: [turnOf('D', 3n)] });
-    const standing = assumptions.for([release('job', 'A')])?.standing;
+    const standing = known(assumptions, release('job', 'A'))?.standing;
     expect(standing?.lines.get('job')).toEqual({ waiters: [], isWhole: false });
   });
 
@@ -99,7 +122,7 @@ describe('who is remembered to stand in line', () => {
     assumptions.follow(4n, { ...page, events: [turnOf('C', 5n)] });
     expect(lineIn(assumptions)).toEqual(['B', 'C']);
     assumptions.follow(1n, { ...page, events: [turnOf('B', 3n), turnOf('C', 5n)] });
-    expect(assumptions.for([release('job', 'C')])?.revision).toBe(5n);
+    expect(known(assumptions, release('job', 'C'))?.revision).toBe(5n);
   });
 
   test('is not touched by turns of another history, or that were seen before', () => {
@@ -114,5 +137,5 @@ describe('who is remembered to stand in line', () => {
 test('of a name for which nobody stands in line, none is told of', () => {
   const assumptions = fresh();
   assumptions.lines.read(['job'], 9n, new Map([['job', { waiters: [], isWhole: true }]]));
-  expect(assumptions.for([release('job', 'A'), acquire('free', 'A')])).toMatchObject({ standing: null });
+  expect(known(assumptions, release('job', 'A'), acquire('free', 'A'))).toMatchObject({ standing: null });
 });

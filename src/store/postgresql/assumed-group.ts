@@ -8,8 +8,8 @@ import type { Assumption } from './assumptions.js';
 export const NOTHING_REMEMBERED = new RetryMemory();
 
 /** What a group comes to on assumptions; null: too little is known, or the database could not tell whether they are true. */
-export function decideAssumed(assumption: Assumption, commands: readonly Command[], now: number): GroupDecision | null {
-  const { revision, rows, ticket, standing } = assumption;
+export function decideAssumed(assumption: Assumption, commands: readonly Command[]): GroupDecision | null {
+  const { revision, now, rows, ticket, standing } = assumption;
   const decision = tryToDecide({ revision, now, rows, retries: NOTHING_REMEMBERED, ticket, standing }, commands);
   return 'outcomes' in decision && canBeAssumed(decision, commands) ? decision : null;
 }

@@ -46,6 +46,11 @@ export class AssumedLines {
     return { lines, byOwner: new Map(), named: [] };
   }
 
+  clear(): void {
+    this.#lines.clear();
+    this.#ticket = 0n;
+  }
+
   /** They were read under the lock. */
   read(resources: readonly string[], ticket: bigint, lines: ReadonlyMap<string, Line>): void {
     this.#ticket = ticket;

@@ -23,8 +23,8 @@ export interface Assumption {
   readonly revision: bigint;
   /** The database's clock shows this by now, or a little more. */
   readonly clock: number;
-  /** The time that the log had come to. */
-  readonly at: number;
+  /** When it is decided: not before the time that the log had come to. */
+  readonly now: number;
   readonly rows: ReadonlyMap<string, Lock>;
   /** The last one that was given out; 0: nobody has been seen in line. */
   readonly ticket: bigint;
@@ -64,8 +64,12 @@ export class Assumptions {
   #distrust = 0;
   #distrusted = 0;
 
-  /** Null: too little is known, or what was assumed was wrong lately. A name that was never met is assumed to be free. */
-  for(commands: readonly Command[]): Assumption | null {
+  /**
+   * Null: too little is known, or what was assumed was wrong lately. A name that was never met is assumed to be free.
+   *
+   * @param timeAt what time it is where the database's clock shows that
+   */
+  for(commands: readonly Command[], timeAt: (clock: number) => number): Assumption | null {
     if (this.#distrusted > 0) {
       this.#distrusted--;
       return null;
@@ -87,14 +91,19 @@ export class Assumptions {
       }
     }
     const clock = Math.floor(elapsed + this.#clockOffset);
-    const standing = isWaitedFor ? this.lines.for(commands, clock) : null;
-    return { ...this.#seen, clock, rows, ticket: this.lines.ticket, standing };
+    const { logId, revision, at } = this.#seen;
+    const now = Math.max(timeAt(clock), at);
+    const standing = isWaitedFor ? this.lines.for(commands, now) : null;
+    return { logId, revision, clock, now, rows, ticket: this.lines.ticket, standing };
   }
 
   /** They were right, or all of it was read: what the database holds now, as far as it is known. Null: no row. */
   learn({ logId, revision, at }: Sighting, rows: ReadonlyMap<string, Lock | null>): void {
     // Of another history nothing is known.
-    if (logId !== this.#seen?.logId || revision < this.#seen.revision) this.#locks.clear();
+    if (logId !== this.#seen?.logId || revision < this.#seen.revision) {
+      this.#locks.clear();
+      this.lines.clear();
+    }
     this.#seen = { logId, revision, at };
     for (const [resource, lock] of rows) {
       if (lock === null) this.#locks.delete(resource);

@@ -72,7 +72,7 @@ export class GroupWriter {
 
   /** Null: nothing was stored, since too little is known, or what was assumed is not true. */
   async #storeAssumed(commands: readonly Command[], startedAt: number): Promise<GroupToStore | null> {
-    const assumption = this.#assumptions.for(commands);
+    const assumption = this.#assumptions.for(commands, (clock) => this.#now(clock));
     if (assumption === null) return null;
     const { acquisitions, releases } = retryLookups(commands, assumption.rows);
     if (
@@ -80,14 +80,13 @@ export class GroupWriter {
       commands.some((command) => command.kind === 'leave' || namesTokenAbove(assumption.revision, command))
     )
       return null;
-    const now = Math.max(this.#now(assumption.clock), assumption.at);
-    const decision = decideAssumed(assumption, commands, now);
+    const decision = decideAssumed(assumption, commands);
     if (decision === null) return null;
 
     // Whoever has its turn in line may be waiting on another instance.
     const isAnnounced = decision.left.length > 0 || (decision.events.length > 0 && this.#announcer.isDue);
-    const group = { ...assumption, retries: NOTHING_REMEMBERED, decision, now, isAnnounced, groupId: newGroupId() };
-    const assumed = { commands, acquisitions, rememberedSince: now - this.#options.retryWindowMs };
+    const group = { ...assumption, retries: NOTHING_REMEMBERED, decision, isAnnounced, groupId: newGroupId() };
+    const assumed = { commands, acquisitions, rememberedSince: assumption.now - this.#options.retryWindowMs };
     const client = await this.#connect();
     const askedAt = performance.now();
     try {
