@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LIMITS, limitsOf, type Limits } from './server/limits.js';
+import { LIMITS, limitsOf, type ServerLimits } from './server/limits.js';
 import type { RetentionPolicy } from './store/lock-store.js';
 import { problemOfPostgresqlUrl } from './store/postgresql-url.js';
 
@@ -24,7 +24,7 @@ export interface Config {
   readonly graphiql: boolean;
   readonly introspection: boolean;
   /** What requests, operations and connections may ask for. */
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly logLevel: LogLevel;
 }
 

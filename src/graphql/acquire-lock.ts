@@ -2,7 +2,7 @@ import type { AcquireCommand } from '../locks/commands.js';
 import type { Acquired } from '../locks/outcomes.js';
 import { toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
-import type { Limits } from './context.js';
+import type { TimeLimits } from './context.js';
 import { nameInput, optionalNameInput, optionalTtlInput, optionalWaitInput } from './inputs.js';
 import { LockRef } from './lock.js';
 import { typeOfOutcome } from './outcome-types.js';
@@ -73,7 +73,7 @@ builder.mutationField('acquireLock', (t) =>
   }),
 );
 
-function toCommand(input: typeof AcquireLockInput.$inferInput, limits: Limits): Omit<AcquireCommand, 'wait'> {
+function toCommand(input: typeof AcquireLockInput.$inferInput, limits: TimeLimits): Omit<AcquireCommand, 'wait'> {
   return {
     kind: 'acquire',
     resource: nameInput('resource', input.resource),

@@ -2,7 +2,7 @@ import type { AcquireAllCommand } from '../locks/commands.js';
 import type { AcquiredAll } from '../locks/outcomes.js';
 import { toLockRecord } from '../store/reads/records.js';
 import { builder } from './builder.js';
-import type { Limits } from './context.js';
+import type { TimeLimits } from './context.js';
 import { namesInput, nameInput, optionalNameInput, optionalTtlInput, optionalWaitInput } from './inputs.js';
 import { LockRef } from './lock.js';
 import { typeOfOutcome } from './outcome-types.js';
@@ -70,7 +70,7 @@ builder.mutationField('acquireLocks', (t) =>
   }),
 );
 
-function toCommand(input: typeof AcquireLocksInput.$inferInput, limits: Limits): Omit<AcquireAllCommand, 'wait'> {
+function toCommand(input: typeof AcquireLocksInput.$inferInput, limits: TimeLimits): Omit<AcquireAllCommand, 'wait'> {
   return {
     kind: 'acquire-all',
     resources: namesInput('resources', input.resources),

@@ -6,7 +6,7 @@ import { queueLengths } from '../store/reads/queue-lengths.js';
 import type { StreamPosition } from './stream-position.js';
 
 /** What the operator allows requests to ask for; shown as `server.limits`. */
-export interface Limits {
+export interface TimeLimits {
   readonly defaultTtlMs: number;
   readonly maxTtlMs: number;
   readonly maxWaitMs: number;
@@ -18,7 +18,7 @@ export interface Services {
   readonly engine: Engine;
   /** For reads only: writes go through the engine. */
   readonly prisma: PrismaReader;
-  readonly limits: Limits;
+  readonly limits: TimeLimits;
   /** Of the product. */
   readonly version: string;
 }
@@ -39,7 +39,7 @@ export interface Caller {
 export class GraphQLContext implements Services {
   readonly engine: Engine;
   readonly prisma: PrismaReader;
-  readonly limits: Limits;
+  readonly limits: TimeLimits;
   readonly version: string;
   readonly caller: Caller;
   #now: Promise<number> | null = null;

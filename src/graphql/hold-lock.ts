@@ -3,7 +3,7 @@ import type { HoldLost, HoldQueued, HoldUpdate } from '../engine/hold-updates.js
 import type { LostCause } from '../engine/lost-cause.js';
 import { LockAcquiredRef } from './acquire-lock.js';
 import { builder } from './builder.js';
-import type { Limits } from './context.js';
+import type { TimeLimits } from './context.js';
 import { nameInput, optionalRevisionInput, optionalTtlInput, optionalWaitInput } from './inputs.js';
 import { ConflictRef } from './refusals.js';
 import { LockRenewedRef } from './renew-lock.js';
@@ -102,7 +102,7 @@ builder.subscriptionField(HOLDING_FIELD, (t) =>
   }),
 );
 
-function toRequest(input: typeof HoldLockInput.$inferInput, limits: Limits): HoldRequest {
+function toRequest(input: typeof HoldLockInput.$inferInput, limits: TimeLimits): HoldRequest {
   return {
     resource: nameInput('resource', input.resource),
     owner: nameInput('owner', input.owner),

@@ -1,12 +1,12 @@
 import { MAX_NAME_LENGTH } from '../locks/names.js';
 import type { LogHead } from '../store/lock-store.js';
 import { builder } from './builder.js';
-import type { Limits } from './context.js';
+import type { TimeLimits } from './context.js';
 import { MAX_LOCKS_PER_CALL } from './inputs.js';
 import { MAX_JSON_BYTES } from './json-text.js';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './pagination.js';
 
-const LimitsRef = builder.objectRef<Limits>('Limits').implement({
+const LimitsRef = builder.objectRef<TimeLimits>('Limits').implement({
   description: 'What a request may ask for, and what it gets where it leaves that open.',
   fields: (t) => ({
     defaultTtlMs: t.exposeInt('defaultTtlMs', {

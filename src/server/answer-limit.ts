@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../graphql/pagination.js';
 import { limitExceeded } from './errors.js';
-import type { Limits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 
 /** Values that a selection set may answer. */
 interface Values {
@@ -33,7 +33,7 @@ const NONE: Values = { once: 0, perRow: 0 };
  *
  * @param document valid against the schema. What tells of the schema itself is not counted: no page makes it longer.
  */
-export function checkAnswer(schema: GraphQLSchema, document: DocumentNode, { answerValues }: Limits): GraphQLError | null {
+export function checkAnswer(schema: GraphQLSchema, document: DocumentNode, { answerValues }: ServerLimits): GraphQLError | null {
   const count = createCount(schema, document);
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;

@@ -12,7 +12,7 @@ import { ErrorCode } from '../graphql/errors.js';
 import type { Metrics } from '../observability/metrics.js';
 import { checkAnswer } from './answer-limit.js';
 import { limitExceeded, withCode } from './errors.js';
-import type { Limits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 import { checkShape, checkText } from './operation-limits.js';
 import { UnconditionalSubscriptionsRule } from './unconditional-subscriptions.js';
 
@@ -26,7 +26,7 @@ const REPORTED_ERRORS = 20;
 export interface DocumentsOptions {
   readonly schema: GraphQLSchema;
   readonly introspection: boolean;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly metrics: Metrics;
 }
 
@@ -73,7 +73,7 @@ function asInvalid(error: GraphQLError): GraphQLError {
   return 'code' in error.extensions ? error : withCode(error, ErrorCode.validationFailed);
 }
 
-function parseWithinLimits(text: string, limits: Limits): DocumentNode | GraphQLError {
+function parseWithinLimits(text: string, limits: ServerLimits): DocumentNode | GraphQLError {
   const refused = checkText(text, limits);
   if (refused !== null) return refused;
   try {

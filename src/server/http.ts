@@ -11,7 +11,7 @@ import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
 import { send } from './json-response.js';
-import type { Limits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 import type { Operations } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
@@ -22,7 +22,7 @@ import type { YogaHandler } from './yoga.js';
 
 export interface HttpOptions {
   readonly operations: Operations;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly maskError: MaskError;
   readonly origins: OriginPolicy;
   readonly health: Health;

@@ -46,11 +46,11 @@ export const LIMITS = {
   cachedDocuments: limit('CACHED_DOCUMENTS', 1_000, 1_000_000),
 } as const satisfies Record<string, Limit>;
 
-export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
+export type ServerLimits = Readonly<Record<keyof typeof LIMITS, number>>;
 
 /** The limits, each as `valueOf` says. */
-export function limitsOf(valueOf: (limit: Limit) => number): Limits {
-  return Object.freeze(Object.fromEntries(Object.entries(LIMITS).map(([name, limit]) => [name, valueOf(limit)]))) as Limits;
+export function limitsOf(valueOf: (limit: Limit) => number): ServerLimits {
+  return Object.freeze(Object.fromEntries(Object.entries(LIMITS).map(([name, limit]) => [name, valueOf(limit)]))) as ServerLimits;
 }
 
 export const DEFAULT_LIMITS = limitsOf(({ fallback }) => fallback);

@@ -1,7 +1,7 @@
 import type { CallerPresence } from '../engine/caller-presence.js';
 import type { Caller } from '../graphql/context.js';
 import { notBegun } from './errors.js';
-import type { Limits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 
 /**
  * From an operation that is one too many to its refusal, on average: those who try again at once, though they are told not to,
@@ -32,7 +32,7 @@ export class LetIn {
  * everybody late. Those that stand in line for a lock make nobody late, and are counted apart.
  */
 export class Load {
-  readonly #limits: Limits;
+  readonly #limits: ServerLimits;
   #underWay = 0;
   #inLine = 0;
   readonly #letIn = new LetIn();
@@ -41,7 +41,7 @@ export class Load {
   #isDraining = false;
   #onIdle: (() => void) | null = null;
 
-  constructor(limits: Limits) {
+  constructor(limits: ServerLimits) {
     this.#limits = limits;
   }
 

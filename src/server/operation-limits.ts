@@ -1,13 +1,13 @@
 import { Kind, type DocumentNode, type FragmentDefinitionNode, type GraphQLError, type SelectionSetNode } from 'graphql';
 import { limitExceeded } from './errors.js';
-import type { Limits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 
 /**
  * Refuses a text that nests its brackets too deeply, before the parser sees it: the parser is recursive, and a few
  * thousand `[` or `{` overflow its stack in spite of any limit on tokens. And one with too many directives. One pass, which
  * knows strings and comments.
  */
-export function checkText(text: string, limits: Limits): GraphQLError | null {
+export function checkText(text: string, limits: ServerLimits): GraphQLError | null {
   let nesting = 0;
   let directives = 0;
   for (let at = 0; at < text.length; at++) {
@@ -37,7 +37,7 @@ export function checkText(text: string, limits: Limits): GraphQLError | null {
 }
 
 /** Refuses a document that is too deep or too wide. It need not be valid: unknown fragments count nothing, cycles once. */
-export function checkShape(document: DocumentNode, limits: Limits): GraphQLError | null {
+export function checkShape(document: DocumentNode, limits: ServerLimits): GraphQLError | null {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);

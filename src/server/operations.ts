@@ -13,7 +13,7 @@ import type { Caller } from '../graphql/context.js';
 import type { Metrics, Transport } from '../observability/metrics.js';
 import { Documents } from './documents.js';
 import { notBegun, type MaskError } from './errors.js';
-import type { Limits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 import { LetIn, Load, LoadingCaller } from './load.js';
 import { Results, type ResultStream } from './results.js';
 import { SharedResults } from './shared-results.js';
@@ -40,7 +40,7 @@ export interface OperationsOptions {
   /** Called once for each operation. */
   readonly createContext: (caller: Caller) => object;
   readonly introspection: boolean;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly maskError: MaskError;
   readonly metrics: Metrics;
 }

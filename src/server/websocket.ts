@@ -9,7 +9,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { badUserInput } from '../graphql/errors.js';
 import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
-import type { Limits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 import { OperationIds } from './operation-ids.js';
 import type { Operations, PreparedOperation } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
@@ -22,7 +22,7 @@ import { asksForWebSocket, ignoreUpgrade, refuseUpgrade, type UpgradeRefusal } f
 
 export interface WebSocketOptions {
   readonly operations: Operations;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly origins: OriginPolicy;
   readonly peers: PeerWatch;
   readonly metrics: Metrics;
@@ -48,7 +48,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
 const TOO_BIG = 1009;
 
 /** Not a literal in the call: the types of ws do not know `closeTimeout` yet. */
-const socketOptions = ({ messageBytes }: Limits) => ({
+const socketOptions = ({ messageBytes }: ServerLimits) => ({
   noServer: true,
   maxPayload: messageBytes,
   WebSocket: class extends WebSocket {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LIMITS, type Limits } from '../../src/server/limits.js';
+import { LIMITS, type ServerLimits } from '../../src/server/limits.js';
 import { startTestApp } from '../support/app.js';
 import { ACQUIRE, post } from '../support/http-client.js';
 import { TRANSPORTS } from './transports.js';
@@ -14,10 +14,10 @@ const SMALL = {
   fields: 40,
   directives: 3,
   answerValues: 2_501,
-} satisfies Partial<Limits>;
+} satisfies Partial<ServerLimits>;
 
 const ENV = Object.fromEntries(
-  Object.entries(SMALL).map(([name, value]) => [LIMITS[name as keyof Limits].variable, String(value)]),
+  Object.entries(SMALL).map(([name, value]) => [LIMITS[name as keyof ServerLimits].variable, String(value)]),
 );
 
 interface Case {
