@@ -32,7 +32,7 @@ const EVENT = EVENT_COLUMNS.split(', ')
   .map((column) => `event.${column}`)
   .join(', ');
 
-/** By so much, at the most, the log may have come to a later time than that of a decision on assumptions. */
+/** By so much, at the most, the log may have come to a later time than that of a decision from memory. */
 export const MAX_DELAY_MS = 100;
 
 /** A group can no longer be stored once the log has come to a time so long after its own. */
@@ -135,23 +135,29 @@ export function storeGroup(group: GroupToStore, maxAgeMs: number | null, session
   return `${selectStored(callStoreGroup(group, textLiteral(logId), maxAgeMs, Array<string>(7).fill('NULL')), lines)} ${tried} COMMIT;`;
 }
 
-/** @param lines the call that stores what it does to lines; null: nothing. @param basis what the call of the group rests on */
-export function selectStored(storing: string, lines: string | null, basis: string | null = null): string {
-  const from = basis === null ? storing : `${basis} AS basis CROSS JOIN LATERAL ${storing}`;
+/** How the call that stores a group refers to what a comparison before it came to. */
+export const LOG_ID_IF_UNCHANGED = 'log_id_if_unchanged';
+
+/**
+ * @param lines the call that stores what it does to lines; null: nothing
+ * @param comparison the call whose result is {@link LOG_ID_IF_UNCHANGED}; null: there is none to make before
+ */
+export function selectStored(storing: string, lines: string | null, comparison: string | null = null): string {
+  const from = comparison === null ? storing : `${comparison} AS ${LOG_ID_IF_UNCHANGED} CROSS JOIN LATERAL ${storing}`;
   return lines === null
     ? `SELECT answer.* FROM ${from} AS answer;`
     : `SELECT answer.*, CASE WHEN answer.stored THEN ${lines} END AS ticket FROM ${from} AS answer;`;
 }
 
-/** @param logId an expression */
-export function callStoreGroup(group: GroupToStore, logId: string, maxAgeMs: number | null, assumed: readonly string[]): string {
+/** @param logId an expression. @param compared what of rows and requests the function is to compare */
+export function callStoreGroup(group: GroupToStore, logId: string, maxAgeMs: number | null, compared: readonly string[]): string {
   const { revision, now, clock, isAnnounced, decision, rows } = group;
   const { upToMs, heldForMs, movesExpiry } = laterTime(decision.events, rows, now);
   // Others may have seen a lock expire by the database's clock, of which this group says that it is held.
   const ages = [maxAgeMs === null ? 'NULL' : Math.min(maxAgeMs, heldForMs), Math.min(upToMs, MAX_DELAY_MS)];
   // Who waits longer for the lock is too old when it comes.
-  const basis = [logId, revision, now, clock, ...ages, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
-  return `holdfast_store_group(${[...basis, ...assumed, ...events(group, movesExpiry)].join(', ')})`;
+  const decidedAt = [logId, revision, now, clock, ...ages, maxAgeMs ?? LOCK_TIMEOUT_MS, isAnnounced];
+  return `holdfast_store_group(${[...decidedAt, ...compared, ...events(group, movesExpiry)].join(', ')})`;
 }
 
 type RowChange = 'insert' | 'update' | 'delete';

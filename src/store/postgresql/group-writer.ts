@@ -8,15 +8,15 @@ import { DECISION_MAX_AGE_MS, MAX_DECISIONS } from '../decision-age.js';
 import { StoreUnavailable, type CommittedGroup, type LogPage } from '../lock-store.js';
 import { retryLookups } from '../retry-lookups.js';
 import type { Announcer } from './announcer.js';
-import { decideAssumed, NOTHING_REMEMBERED } from './assumed-group.js';
-import { storeAssumed } from './assumed-sql.js';
-import { Assumptions, type Sighting } from './assumptions.js';
+import { decideFromMemory, NOTHING_REMEMBERED } from './decide-from-memory.js';
+import { storeIfUnchanged } from './store-if-unchanged.js';
+import { InstanceMemory, type Sighting } from './instance-memory.js';
 import { read } from './connections.js';
 import { endsSession, isOutage, isPassing, namedFault } from './faults.js';
 import { readGroup, readReleases } from './group-reads.js';
 import { LOCK_TIMEOUT_MS, storeGroup, type StoreAnswer } from './group-sql.js';
 import type { GroupToStore } from './group-to-store.js';
-import { findGroup, type Place } from './lost-answers.js';
+import { findGroup, type StoredAt } from './lost-answers.js';
 import { decideInLine, readStanding } from './standing-reads.js';
 
 /** A group whose connection breaks before this is tried on another one. */
@@ -24,8 +24,8 @@ const REPEAT_WITHIN_MS = 2500;
 /** What is left of the wait for the lock then, at the least. */
 const SHORT_LOCK_TIMEOUT_MS = 1000;
 
-/** A decision on assumptions waits no longer than this for the lock: its leases would be shorter by the wait. */
-const ASSUMED_MAX_AGE_MS = 100;
+/** A decision from memory waits no longer than this for the lock: its leases would be shorter by the wait. */
+const FROM_MEMORY_MAX_AGE_MS = 100;
 
 export interface GroupWriterOptions {
   readonly retryWindowMs: number;
@@ -48,7 +48,7 @@ export class GroupWriter {
   readonly #pool: pg.Pool;
   readonly #options: GroupWriterOptions;
   readonly #announcer: Announcer;
-  readonly #assumptions = new Assumptions();
+  readonly #memory = new InstanceMemory();
 
   constructor(pool: pg.Pool, announcer: Announcer, options: GroupWriterOptions) {
     this.#pool = pool;
@@ -58,7 +58,7 @@ export class GroupWriter {
 
   async commit(commands: readonly Command[]): Promise<CommittedGroup> {
     const startedAt = performance.now();
-    let stored = await this.#storeAssumed(commands, startedAt);
+    let stored = await this.#storeFromMemory(commands, startedAt);
     for (let attempt = 1; stored === null; attempt++) stored = await this.#attempt(commands, startedAt, attempt >= MAX_DECISIONS);
     const { decision, logId, revision, isAnnounced } = stored;
     if (decision.events.length > 0) this.#announcer.stored(revision + BigInt(decision.events.length), isAnnounced);
@@ -67,47 +67,47 @@ export class GroupWriter {
 
   /** Takes what the log tells of groups behind that revision, also of other instances. */
   follow(after: bigint, page: LogPage): void {
-    this.#assumptions.follow(after, page);
+    this.#memory.follow(after, page);
   }
 
-  /** Null: nothing was stored, since too little is known, or what was assumed is not true. */
-  async #storeAssumed(commands: readonly Command[], startedAt: number): Promise<GroupToStore | null> {
-    const assumption = this.#assumptions.for(commands, (clock) => this.#now(clock));
-    if (assumption === null) return null;
-    const { acquisitions, releases } = retryLookups(commands, assumption.rows);
+  /** Null: nothing was stored, since too little is known, or what is remembered is not true. */
+  async #storeFromMemory(commands: readonly Command[], startedAt: number): Promise<GroupToStore | null> {
+    const remembered = this.#memory.for(commands, (clock) => this.#now(clock));
+    if (remembered === null) return null;
+    const { acquisitions, releases } = retryLookups(commands, remembered.rows);
     if (
       releases.length > 0 ||
-      commands.some((command) => command.kind === 'leave' || namesTokenAbove(assumption.revision, command))
+      commands.some((command) => command.kind === 'leave' || namesTokenAbove(remembered.revision, command))
     )
       return null;
-    const decision = decideAssumed(assumption, commands);
+    const decision = decideFromMemory(remembered, commands);
     if (decision === null) return null;
 
     // Whoever has its turn in line may be waiting on another instance.
     const isAnnounced = decision.left.length > 0 || (decision.events.length > 0 && this.#announcer.isDue);
-    const group = { ...assumption, retries: NOTHING_REMEMBERED, decision, isAnnounced, groupId: newGroupId() };
-    const assumed = { commands, acquisitions, rememberedSince: assumption.now - this.#options.retryWindowMs };
+    const group = { ...remembered, retries: NOTHING_REMEMBERED, decision, isAnnounced, groupId: newGroupId() };
+    const toCompare = { commands, acquisitions, rememberedSince: remembered.now - this.#options.retryWindowMs };
     const client = await this.#connect();
     const askedAt = performance.now();
     try {
-      const answer = await store(client, storeAssumed(group, assumed, ASSUMED_MAX_AGE_MS, this.#options.sessionKey()));
+      const answer = await store(client, storeIfUnchanged(group, toCompare, FROM_MEMORY_MAX_AGE_MS, this.#options.sessionKey()));
       const readAt = Number(answer.read_at);
       if (answer.stored) {
-        this.#assumptions.compareClock({ readAt, askedAt, answeredAt: performance.now() });
+        this.#memory.compareClock({ readAt, askedAt, answeredAt: performance.now() });
         const { revision, ticket } = answer;
         const stored = asStored(group, commands, {
           revision,
           ticket: ticket ?? group.ticket,
           writtenAt: Number(answer.written_at),
         });
-        this.#assumptions.trust();
+        this.#memory.trust();
         this.#learn(stored);
         return stored;
       }
-      this.#assumptions.distrust({ assumed: assumption.clock, readAt });
+      this.#memory.distrust({ expected: remembered.clock, readAt });
       return null;
     } catch (error) {
-      this.#assumptions.distrust(null);
+      this.#memory.distrust(null);
       return this.#afterFault(client, error, group, commands, startedAt + REPEAT_WITHIN_MS);
     }
   }
@@ -171,8 +171,8 @@ export class GroupWriter {
 
     const { log_id: logId, revision, at, read_at: readAt } = taken;
     const now = Math.max(this.#now(Number(readAt)), Number(at));
-    this.#assumptions.learn({ logId, revision, at: Number(at) }, rowsOrNone(resources, rows));
-    this.#assumptions.compareClock({ readAt: Number(readAt), askedAt, answeredAt });
+    this.#memory.learn({ logId, revision, at: Number(at) }, rowsOrNone(resources, rows));
+    this.#memory.compareClock({ readAt: Number(readAt), askedAt, answeredAt });
     const rememberedSince = now - this.#options.retryWindowMs;
     const retries = new RetryMemory();
     for (const event of acquired) if (event.writtenAt >= rememberedSince) retries.learn(event);
@@ -181,7 +181,7 @@ export class GroupWriter {
 
     const state = { revision, now, rows, retries, ...readStanding(waiters, sought, now) };
     const decision = await decideInLine(client, state, commands);
-    this.#assumptions.lines.read(resources, state.ticket, state.standing?.lines ?? new Map());
+    this.#memory.lines.read(resources, state.ticket, state.standing?.lines ?? new Map());
     return {
       ...state,
       decision,
@@ -194,8 +194,8 @@ export class GroupWriter {
   }
 
   #learn(stored: GroupToStore): void {
-    this.#assumptions.learn(sightingAfter(stored), stored.decision.changedRows);
-    this.#assumptions.lines.change(stored.ticket, stored.decision);
+    this.#memory.learn(sightingAfter(stored), stored.decision.changedRows);
+    this.#memory.lines.change(stored.ticket, stored.decision);
   }
 
   #now(databaseTime: number): number {
@@ -204,7 +204,7 @@ export class GroupWriter {
 }
 
 /** The group as it is stored there: with the tokens, tickets and times that follow from that. */
-function asStored(group: GroupToStore, commands: readonly Command[], { revision, ticket, writtenAt: now }: Place): GroupToStore {
+function asStored(group: GroupToStore, commands: readonly Command[], { revision, ticket, writtenAt: now }: StoredAt): GroupToStore {
   if (revision === group.revision && ticket === group.ticket && now === group.now) return group;
   const { rows, standing, retries } = group;
   const state = { revision, ticket, now, rows, standing, retries };

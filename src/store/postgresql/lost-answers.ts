@@ -12,14 +12,14 @@ const FIND_OUT_MS = 2000;
 const FIND_OUT_PAUSE_MS = 50;
 
 /** Where a group is in the log: its first event, or where that would be. */
-interface PlaceRow extends Pick<EventRow, 'revision' | 'written_at'> {
+interface StoredRow extends Pick<EventRow, 'revision' | 'written_at'> {
   /** Of one of those who joined in it and still stand in line; null: none does. */
   readonly waiter_id: string | null;
   readonly ticket: bigint | null;
 }
 
 /** Behind what a group was stored, and when. */
-export interface Place {
+export interface StoredAt {
   readonly revision: bigint;
   readonly ticket: bigint;
   readonly writtenAt: number;
@@ -29,7 +29,7 @@ export interface Place {
  * The answer to a group's commit was lost: what it would have been is in the log. False: it is not there, and never will be; null:
  * not found out.
  */
-export async function findGroup(pool: pg.Pool, group: GroupToStore): Promise<Place | false | null> {
+export async function findGroup(pool: pg.Pool, group: GroupToStore): Promise<StoredAt | false | null> {
   const { events, joined } = group.decision;
   // Then nothing was to be stored that a caller could not ask for again.
   if (events.length + joined.length === 0) return false;
@@ -46,13 +46,13 @@ export async function findGroup(pool: pg.Pool, group: GroupToStore): Promise<Pla
 }
 
 /** Null: the log does not go back that far any more. */
-async function ask(pool: pg.Pool, group: GroupToStore, withinMs: number): Promise<Place | false | null | 'no answer'> {
+async function ask(pool: pg.Pool, group: GroupToStore, withinMs: number): Promise<StoredAt | false | null | 'no answer'> {
   let client: pg.PoolClient | null = null;
   try {
     client = await pool.connect();
     const results = await read(client, [findStored(group, Math.max(1, Math.floor(withinMs)))]);
     client.release();
-    const [[taken], [found]] = results as [[LockTaken], PlaceRow[]];
+    const [[taken], [found]] = results as [[LockTaken], StoredRow[]];
     if (found === undefined) return taken.oldest_revision <= group.revision ? false : null;
     return { revision: found.revision - 1n, ticket: ticketBefore(group, found), writtenAt: Number(found.written_at) };
   } catch {
@@ -92,8 +92,8 @@ function placeOf(joined: readonly Waiter[]): string {
      WHERE owner = ANY (${textArray(column(joined, 'owner'))}) AND waiter_id = ANY (${textArray(column(joined, 'id'))}) LIMIT 1)`;
 }
 
-/** Where all who joined have had their turn since, nobody will ask for it: it is left as it was assumed. */
-function ticketBefore({ ticket, decision }: GroupToStore, { waiter_id: id, ticket: stored }: PlaceRow): bigint {
+/** Where all who joined have had their turn since, nobody will ask for it: it is left as it was counted. */
+function ticketBefore({ ticket, decision }: GroupToStore, { waiter_id: id, ticket: stored }: StoredRow): bigint {
   const joined = decision.joined.find((waiter) => waiter.id === id);
   return joined === undefined || stored === null ? ticket : ticket + (stored - joined.ticket);
 }

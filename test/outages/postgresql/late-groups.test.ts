@@ -4,7 +4,7 @@ import type { Command } from '../../../src/locks/commands.js';
 import { decideGroup } from '../../../src/locks/decide-group.js';
 import type { Lock } from '../../../src/locks/lock.js';
 import { RetryMemory } from '../../../src/locks/retries.js';
-import { storeAssumed } from '../../../src/store/postgresql/assumed-sql.js';
+import { storeIfUnchanged } from '../../../src/store/postgresql/store-if-unchanged.js';
 import { MAX_DELAY_MS } from '../../../src/store/postgresql/group-sql.js';
 import type { GroupToStore } from '../../../src/store/postgresql/group-to-store.js';
 import { findStored } from '../../../src/store/postgresql/lost-answers.js';
@@ -38,7 +38,10 @@ async function openDatabase(): Promise<Database & { readonly held: Lock }> {
     store: async (group) => {
       // What was asked for does not matter here, but the resources.
       const commands = group.decision.events.map(({ resource }): Command => ({ kind: 'expire', resource }));
-      const [row] = await lastRows(url, storeAssumed(group, { commands, acquisitions: [], rememberedSince: 0 }, MAX_AGE_MS, null));
+      const [row] = await lastRows(
+        url,
+        storeIfUnchanged(group, { commands, acquisitions: [], rememberedSince: 0 }, MAX_AGE_MS, null),
+      );
       return row?.['stored'] as boolean;
     },
     find: async (group) => {

@@ -1,7 +1,7 @@
 import { resourcesOfAll, type Command } from '../../../src/locks/commands.js';
 import { decideGroup } from '../../../src/locks/decide-group.js';
 import { RetryMemory } from '../../../src/locks/retries.js';
-import { storeAssumed } from '../../../src/store/postgresql/assumed-sql.js';
+import { storeIfUnchanged } from '../../../src/store/postgresql/store-if-unchanged.js';
 import { readLocksOf, storeGroup, takeLock } from '../../../src/store/postgresql/group-sql.js';
 import type { GroupToStore } from '../../../src/store/postgresql/group-to-store.js';
 import { readWaiters } from '../../../src/store/postgresql/line-sql.js';
@@ -27,8 +27,8 @@ export function secondMessageBytes(...commands: readonly Command[]): number {
 
 /** The same for a group that takes one message. */
 export function onlyMessageBytes(...commands: readonly Command[]): number {
-  const assumed = { commands, acquisitions: [], rememberedSince: 0 };
-  return Buffer.byteLength(storeAssumed(decided(commands), assumed, 100, null)) + FRAME_BYTES;
+  const toCompare = { commands, acquisitions: [], rememberedSince: 0 };
+  return Buffer.byteLength(storeIfUnchanged(decided(commands), toCompare, 100, null)) + FRAME_BYTES;
 }
 
 function decided(commands: readonly Command[]): GroupToStore {

@@ -14,7 +14,7 @@ const NOBODY: Line = { waiters: [], isWhole: true };
  * Who is next in the lines that this instance has met, as far as it knows: others may have come and gone since. Only those who wait for
  * one resource are remembered, and of a line those before any other.
  */
-export class AssumedLines {
+export class RememberedLines {
   /** Where nobody stands in line there is none. */
   readonly #lines = new LRUCache<string, Line>({
     maxSize: MAX_REMEMBERED_BYTES,

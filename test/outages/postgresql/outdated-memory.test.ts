@@ -19,7 +19,7 @@ async function openBoth() {
 
 /**
  * The next groups of the store, so many of them, take two messages, the first of which asks; then it is as before. It is
- * brought to that by names that it assumes to be free, and another one holds. Nothing of this is under way afterwards.
+ * brought to that by names that it takes for free, and another one holds. Nothing of this is under way afterwards.
  */
 async function makeAskFirst(store: LockStore, other: LockStore, groups: 1 | 3 = 1): Promise<void> {
   for (let asking = 0; asking < groups; asking = 2 * asking + 1) {

@@ -3,7 +3,7 @@ import { resourcesOf, type Command } from '../../locks/commands.js';
 import type { StandingWaiters } from '../../locks/lines.js';
 import { lockOf, type Lock } from '../../locks/lock.js';
 import type { LogPage } from '../lock-store.js';
-import { AssumedLines } from './assumed-lines.js';
+import { RememberedLines } from './remembered-lines.js';
 import { MAX_REMEMBERED_BYTES, rememberedBytes } from './remembered.js';
 
 /**
@@ -14,11 +14,11 @@ const MAX_ROUND_TRIP_MS = 20;
 const MAX_CLOCK_AGE_MS = 10_000;
 const MAX_DRIFT = 1e-4;
 
-/** Groups in a row that are not decided on assumptions, at the most: after each one that was wrong, twice as many. */
+/** Groups in a row that are not decided from memory, at the most: after each one that was wrong, twice as many. */
 const MAX_DISTRUST = 64;
 
 /** What a group can be decided on without asking the database. */
-export interface Assumption {
+export interface RememberedState {
   readonly logId: string;
   readonly revision: bigint;
   /** The database's clock shows this by now, or a little more. */
@@ -51,8 +51,8 @@ export interface ClockReading {
  * What this instance remembers of its last groups. It may be outdated at any moment, other instances being at work, so the
  * database has to compare it with what is true; as long as callers come back to the instance that served them, it is true.
  */
-export class Assumptions {
-  readonly lines = new AssumedLines();
+export class InstanceMemory {
+  readonly lines = new RememberedLines();
   readonly #locks = new LRUCache<string, Lock>({
     maxSize: MAX_REMEMBERED_BYTES,
     sizeCalculation: (lock) => lock.resource.length + rememberedBytes(lock),
@@ -65,11 +65,11 @@ export class Assumptions {
   #distrusted = 0;
 
   /**
-   * Null: too little is known, or what was assumed was wrong lately. A name that was never met is assumed to be free.
+   * Null: too little is known, or what was remembered was wrong lately. A name that was never met is assumed to be free.
    *
    * @param timeAt what time it is where the database's clock shows that
    */
-  for(commands: readonly Command[], timeAt: (clock: number) => number): Assumption | null {
+  for(commands: readonly Command[], timeAt: (clock: number) => number): RememberedState | null {
     if (this.#distrusted > 0) {
       this.#distrusted--;
       return null;
@@ -146,9 +146,9 @@ export class Assumptions {
    *
    * @param clock what the database's clock showed, where it answered
    */
-  distrust(clock: { readonly assumed: number; readonly readAt: number } | null): void {
+  distrust(clock: { readonly expected: number; readonly readAt: number } | null): void {
     // It was set back, or runs slowly.
-    if (clock !== null && clock.readAt < clock.assumed) this.#comparedAt = -Infinity;
+    if (clock !== null && clock.readAt < clock.expected) this.#comparedAt = -Infinity;
     this.#distrust = Math.min(MAX_DISTRUST, 2 * this.#distrust + 1);
     this.#distrusted = this.#distrust;
   }
