@@ -1,7 +1,7 @@
 import type { LockEvent } from '../../locks/events.js';
-import type { Lock } from '../../locks/lock.js';
 import type { Acquired, AcquiredAll, Outcome, Released, ReleasedAll, Renewed, RenewedAll } from '../../locks/outcomes.js';
 import type { CommittedGroup } from '../lock-store.js';
+import { lockOfValues, toLockValues, type LockValues } from './lock-values.js';
 
 /**
  * A committed group on its way from thread to thread. What there may be thousands of goes as values in a fixed order: with each
@@ -21,7 +21,6 @@ type PackedOutcome =
 type Packed<O, Field extends string, Values> = O extends unknown ? Omit<O, Field> & Readonly<Record<Field, Values>> : never;
 
 type EventValues = ReturnType<typeof packEvent>;
-type LockValues = ReturnType<typeof packLock>;
 type ReleasedValues = ReturnType<typeof packReleased>;
 
 export function pack(group: CommittedGroup): GroupMessage {
@@ -33,15 +32,15 @@ export function unpack(message: GroupMessage): CommittedGroup {
 }
 
 function packOutcome(outcome: Outcome): PackedOutcome {
-  if ('lock' in outcome) return { ...outcome, lock: packLock(outcome.lock) };
-  if ('locks' in outcome) return { ...outcome, locks: outcome.locks.map(packLock) };
+  if ('lock' in outcome) return { ...outcome, lock: toLockValues(outcome.lock) };
+  if ('locks' in outcome) return { ...outcome, locks: outcome.locks.map(toLockValues) };
   if ('released' in outcome) return { ...outcome, released: outcome.released.map(packReleased) };
   return outcome;
 }
 
 function unpackOutcome(packed: PackedOutcome): Outcome {
-  if ('lock' in packed) return { ...packed, lock: unpackLock(packed.lock) };
-  if ('locks' in packed) return { ...packed, locks: packed.locks.map(unpackLock) };
+  if ('lock' in packed) return { ...packed, lock: lockOfValues(packed.lock) };
+  if ('locks' in packed) return { ...packed, locks: packed.locks.map(lockOfValues) };
   if ('released' in packed) return { ...packed, released: packed.released.map(unpackReleased) };
   return packed;
 }
@@ -79,41 +78,6 @@ function unpackEvent(values: EventValues): LockEvent {
     requestId,
     metadata,
     waiterId,
-  };
-}
-
-function packLock(lock: Lock) {
-  const { resource, owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, metadata } = lock;
-  return [
-    resource,
-    owner,
-    fencingToken,
-    revision,
-    acquiredAt,
-    expiresAt,
-    ttlMs,
-    requestId,
-    lock.reacquired,
-    metadata,
-    lock.expiryRecorded,
-  ] as const;
-}
-
-function unpackLock(values: LockValues): Lock {
-  const [resource, owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, reacquired, metadata, expiryRecorded] =
-    values;
-  return {
-    resource,
-    owner,
-    fencingToken,
-    revision,
-    acquiredAt,
-    expiresAt,
-    ttlMs,
-    requestId,
-    reacquired,
-    metadata,
-    expiryRecorded,
   };
 }
 

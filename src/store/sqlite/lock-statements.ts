@@ -2,21 +2,10 @@ import type Database from 'better-sqlite3';
 import type { Lock } from '../../locks/lock.js';
 import { LOCK_COLUMNS } from '../rows.js';
 import { Batches, insertion, repeated, type Value } from './batches.js';
+import { lockOfValues, toLockValues, type LockValues } from './lock-values.js';
 
-/** The columns of a row in their order: a row that comes as an object takes twice as long. */
-type StoredLock = [
-  resource: string,
-  owner: string,
-  fencingToken: bigint,
-  revision: bigint,
-  acquiredAt: bigint,
-  expiresAt: bigint,
-  ttlMs: bigint,
-  requestId: string | null,
-  reacquired: bigint,
-  metadata: string | null,
-  expiryRecorded: bigint,
-];
+/** Those that a claim changes, in that order. */
+const [, ...CHANGED_COLUMNS] = LOCK_COLUMNS.split(', ');
 
 /** What the writing connection says about locks, prepared once. */
 export class LockStatements {
@@ -28,11 +17,10 @@ export class LockStatements {
   readonly #deleteExpired;
 
   constructor(db: Database.Database) {
-    this.#read = db.prepare<[string], StoredLock>(`SELECT ${LOCK_COLUMNS} FROM distributed_locks WHERE resource = ?`).raw();
+    this.#read = db.prepare<[string], LockValues>(`SELECT ${LOCK_COLUMNS} FROM distributed_locks WHERE resource = ?`).raw();
     this.#insert = insertion(db, 'distributed_locks', LOCK_COLUMNS);
     this.#update = db.prepare(
-      `UPDATE distributed_locks SET owner = ?, fencing_token = ?, revision = ?, acquired_at = ?, expires_at = ?, ttl_ms = ?,
-         request_id = ?, reacquired = ?, metadata = ?, expiry_recorded = ? WHERE resource = ?`,
+      `UPDATE distributed_locks SET ${CHANGED_COLUMNS.map((column) => `${column} = ?`).join(', ')} WHERE resource = ?`,
     );
     // A renewal or an expiry: leaves the index on the owner alone.
     this.#renew = db.prepare('UPDATE distributed_locks SET revision = ?, expires_at = ?, expiry_recorded = ? WHERE resource = ?');
@@ -48,7 +36,7 @@ export class LockStatements {
     const rows = new Map<string, Lock>();
     for (const resource of resources) {
       const row = this.#read.get(resource);
-      if (row !== undefined) rows.set(resource, lockOfRow(row));
+      if (row !== undefined) rows.set(resource, lockOfValues(row));
     }
     return rows;
   }
@@ -61,8 +49,8 @@ export class LockStatements {
       const before = stored.get(resource);
       if (lock === null) {
         if (before !== undefined) deleted.push([resource]);
-      } else if (before === undefined) inserted.push([resource, ...valuesOf(lock)]);
-      else if (before.fencingToken !== lock.fencingToken) this.#update.run(...valuesOf(lock), resource);
+      } else if (before === undefined) inserted.push(toLockValues(lock));
+      else if (before.fencingToken !== lock.fencingToken) this.#update.run(...toLockValues(lock).slice(1), resource);
       else this.#renew.run(lock.revision, lock.expiresAt, lock.expiryRecorded ? 1 : 0, resource);
     }
     this.#delete.run(deleted);
@@ -73,28 +61,4 @@ export class LockStatements {
   deleteExpired(expiredUntil: number, limit: number): number {
     return this.#deleteExpired.run(expiredUntil, limit).changes;
   }
-}
-
-function lockOfRow(row: StoredLock): Lock {
-  const [resource, owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, reacquired, metadata, recorded] = row;
-  return {
-    resource,
-    owner,
-    fencingToken,
-    revision,
-    acquiredAt: Number(acquiredAt),
-    expiresAt: Number(expiresAt),
-    ttlMs: Number(ttlMs),
-    requestId,
-    reacquired: reacquired !== 0n,
-    metadata,
-    expiryRecorded: recorded !== 0n,
-  };
-}
-
-/** All but the resource. */
-function valuesOf(lock: Lock): Value[] {
-  const { owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, metadata } = lock;
-  const [reacquired, expiryRecorded] = [lock.reacquired ? 1 : 0, lock.expiryRecorded ? 1 : 0];
-  return [owner, fencingToken, revision, acquiredAt, expiresAt, ttlMs, requestId, reacquired, metadata, expiryRecorded];
 }
