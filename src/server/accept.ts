@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 export const JSON_TYPE = 'application/json';
 export const RESPONSE_TYPE = 'application/graphql-response+json';
 export const EVENT_STREAM = 'text/event-stream';
@@ -13,11 +15,20 @@ const NAMES: ReadonlyMap<MediaType, readonly string[]> = new Map([
   [EVENT_STREAM, [EVENT_STREAM]],
 ]);
 
+/** Read once each: callers send one of few, and reading takes as long as all else that is done for a header. */
+const known = new LRUCache<string, readonly MediaType[]>({ max: 100 });
+
 /**
  * The types of ours that an Accept header takes, the one it would rather have first: by q, and where that is the same in
  * the order of the header. A type with q=0 is not taken, though a wildcard may name it, too (RFC 9110, 12.5.1).
  */
 export function acceptedTypes(accept = ''): readonly MediaType[] {
+  let types = known.get(accept);
+  if (types === undefined) known.set(accept, (types = readTypes(accept)));
+  return types;
+}
+
+function readTypes(accept: string): readonly MediaType[] {
   if (accept.trim() === '') return [JSON_TYPE];
   const ranges = accept
     .toLowerCase()
