@@ -1,12 +1,19 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buildSchema, execute, parse, subscribe, validate, type DocumentNode } from 'graphql';
+import { execute, parse, subscribe, validate, type DocumentNode, type GraphQLSchema } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { WebSocketServer } from 'ws';
 
-const typeDefs = 'type Query { ok: Boolean! } type Mutation { noop(resource: String!, owner: String!): Boolean! }';
-const noop = () => true;
+/** The API of the service, where nothing is done. */
+function noopSchema(): GraphQLSchema {
+  const typeDefs = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
+  const lock = { fencingToken: '1', expiresAt: '2026-01-01T00:00:00.000Z' };
+  const acquireLock = () => ({ __typename: 'LockAcquired', lock });
+  const releaseLock = () => ({ __typename: 'LockReleased', revision: '1' });
+  return createSchema({ typeDefs, resolvers: { Mutation: { acquireLock, releaseLock } } });
+}
 
 /** A JSON echo: what Node's HTTP server can do at all. */
 function echo(): Server {
@@ -21,16 +28,15 @@ function echo(): Server {
   });
 }
 
-/** Yoga as it comes, with a mutation that does nothing. */
+/** Yoga as it comes. */
 function yoga(): Server {
-  const schema = createSchema({ typeDefs, resolvers: { Query: { ok: noop }, Mutation: { noop } } });
-  const handler = createYoga({ schema, logging: false });
+  const handler = createYoga({ schema: noopSchema(), logging: false });
   return createServer((request, response) => void handler(request, response));
 }
 
-/** graphql-ws with documents parsed and validated once, and a mutation that does nothing. */
+/** graphql-ws with documents parsed and validated once. */
 function graphqlWs(): Server {
-  const schema = buildSchema(typeDefs);
+  const schema = noopSchema();
   const documents = new Map<string, DocumentNode>();
   const server = createServer();
   useServer(
@@ -45,7 +51,7 @@ function graphqlWs(): Server {
           if (errors.length > 0) return errors;
           documents.set(query, document);
         }
-        return { schema, document, variableValues: variables ?? null, rootValue: { noop } };
+        return { schema, document, variableValues: variables ?? null };
       },
     },
     new WebSocketServer({ server, path: '/graphql' }),
