@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { badUserInput } from '../graphql/errors.js';
@@ -12,11 +11,13 @@ import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
 import { send } from './json-response.js';
 import type { ServerLimits } from './limits.js';
+import { onceClosed } from './once-closed.js';
 import type { Operations } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
 import { takeBody, type ReadRequest } from './request-body.js';
+import { Response } from './response.js';
 import { normaliseTarget } from './target.js';
 import type { YogaHandler } from './yoga.js';
 
@@ -54,20 +55,10 @@ const PROBE_AFTER_MS = 15_000;
 const IDLE_GRACE_MS = 200;
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
-const SECURITY_HEADERS = new Map([
-  ['x-content-type-options', 'nosniff'],
-  ['x-frame-options', 'DENY'],
-  ['referrer-policy', 'no-referrer'],
-  ['cross-origin-resource-policy', 'same-origin'],
-  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
-]);
-
-/** An id that is safe to write into a log and a header. */
-const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** The HTTP side of the server. It does not listen yet, and leaves upgrades to others. */
 export class HttpServer {
-  readonly server: Server;
+  readonly server: Server<typeof IncomingMessage, typeof Response>;
   readonly #options: HttpOptions;
   readonly #streams: EventStreams;
   /** Loaded by the first request that needs it: it is half of all the files that a start would load. */
@@ -87,6 +78,7 @@ export class HttpServer {
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
         keepAlive: true,
         keepAliveInitialDelay: PROBE_AFTER_MS,
+        ServerResponse: Response,
       },
       (request, response) => {
         // What is left unhandled would end the process, with everybody else's requests.
@@ -125,12 +117,10 @@ export class HttpServer {
     this.server.close();
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: Response): Promise<void> {
     normaliseTarget(request);
     const { url = '/', method = 'GET' } = request;
     const [path = '/'] = url.split('?', 1);
-    const requestId = this.#identify(request, response);
-    for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
     if (this.#shuttingDown) response.setHeader('connection', 'close');
 
     this.#unanswered.add(response);
@@ -139,7 +129,7 @@ export class HttpServer {
       // Until an answer is begun the status code is only what it would be by default.
       const status = response.headersSent ? response.statusCode : 'aborted';
       this.#options.metrics.request(isKnownPath(path) ? path : 'other', status);
-      this.#options.logger.debug({ requestId, method, path, status }, 'request');
+      this.#options.logger.debug({ requestId: response.requestId, method, path, status }, 'request');
     });
     try {
       await this.#route(path, url.slice(path.length), request, response);
@@ -152,14 +142,7 @@ export class HttpServer {
     }
   }
 
-  #identify(request: IncomingMessage, response: ServerResponse): string {
-    const given = request.headers['x-request-id'];
-    const requestId = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
-    response.setHeader('x-request-id', requestId);
-    return requestId;
-  }
-
-  async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> | void {
     if (!this.#options.origins.allowsHost(request.headers.host)) {
       // RFC 9110, 15.5.20: the server is not the one that the request is meant for.
       if (path === PATHS.graphql) refuse(response, 421, HOST_REFUSED);
@@ -167,12 +150,12 @@ export class HttpServer {
     } else if (!isKnownPath(path)) {
       text(response, 404, `Not found: GraphQL is at ${PATHS.graphql}`);
     } else if (path === PATHS.graphql) {
-      await this.#graphql(search, request, response);
+      return this.#graphql(search, request, response);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       text(response, 405, 'Method not allowed');
     } else {
-      await this.#operate(path, response);
+      return this.#operate(path, response);
     }
   }
 
@@ -196,7 +179,7 @@ export class HttpServer {
     }
   }
 
-  async #graphql(search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #graphql(search: string, request: IncomingMessage, response: ServerResponse): Promise<void> | void {
     const { origins, graphiql } = this.#options;
     const { origin, host, 'content-type': contentType } = request.headers;
     origins.writeCorsHeaders(response, origin);
@@ -211,9 +194,9 @@ export class HttpServer {
       // A page of another site can send every other type without asking first (a preflight).
       refuse(response, 415, 'The body must be application/json in UTF-8');
     } else if (graphiql?.isAskedFor(request, search) === true) {
-      await graphiql.answer(request, response);
+      return graphiql.answer(request, response);
     } else {
-      await this.#runOperation(request, response);
+      return this.#runOperation(request, response);
     }
   }
 
@@ -239,24 +222,6 @@ export class HttpServer {
 
 function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/(graphql\+)?json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);
-}
-
-/** A response that is behind another one on its connection is not told that this has closed. */
-function onceClosed(response: ServerResponse, listener: () => void): void {
-  const { socket } = response.req;
-  let isClosed = false;
-  const end = () => {
-    // Both may close in the same turn.
-    if (isClosed) return;
-    isClosed = true;
-    response.off('close', end);
-    socket.off('close', end);
-    listener();
-  };
-  response.once('close', end);
-  // It is waited for by each of the requests that were sent on it one behind the other.
-  socket.setMaxListeners(0);
-  socket.once('close', end);
 }
 
 function isStream(response: ServerResponse): boolean {

@@ -5,9 +5,9 @@ import { statusOfRefusal } from './errors.js';
 
 /** Answers with a result as JSON, also who would rather have a stream of events. */
 export function send(response: ServerResponse, status: number, mediaType: MediaType, result: ExecutionResult): void {
-  const body = Buffer.from(JSON.stringify(result));
+  const body = JSON.stringify(result);
   const type = mediaType === EVENT_STREAM ? JSON_TYPE : mediaType;
-  response.writeHead(status, { 'content-type': `${type}; charset=utf-8`, 'content-length': body.length });
+  response.writeHead(status, ['content-type', `${type}; charset=utf-8`, 'content-length', Buffer.byteLength(body)]);
   response.end(body);
 }
 
