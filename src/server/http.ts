@@ -10,8 +10,9 @@ import { EventStreams } from './event-streams.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
-import { send } from './json-response.js';
+import { closeIfUnread, send } from './json-response.js';
 import type { Limits } from './limits.js';
+import { lingerOnClose } from './lingering-close.js';
 import type { Operations } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
@@ -96,6 +97,7 @@ export class HttpServer {
         });
       },
     );
+    lingerOnClose(this.server);
     this.#closed = new Promise((resolve) => this.server.once('close', resolve));
   }
 
@@ -269,6 +271,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
 }
 
 function text(response: ServerResponse, status: number, message: string): void {
+  closeIfUnread(response);
   response.writeHead(status, TEXT).end(`${message}\n`);
 }
 

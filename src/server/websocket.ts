@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ExecutionArgs } from 'graphql';
+import type { ExecutionArgs, GraphQLError } from 'graphql';
 import { CloseCode, handleProtocols, makeServer, MessageType, stringifyMessage, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocket, WebSocketServer } from 'ws';
 import { ReadTurns } from '../engine/read-turns.js';
@@ -15,10 +15,11 @@ import type { Operations, PreparedOperation } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
+import { refuse, type RawRefusal } from './raw-refusal.js';
 import { Socket } from './socket.js';
 import { SocketCaller } from './socket-caller.js';
 import { normaliseTarget } from './target.js';
-import { asksForWebSocket, ignoreUpgrade, refuseUpgrade, type UpgradeRefusal } from './upgrade.js';
+import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
 
 export interface WebSocketOptions {
   readonly operations: Operations;
@@ -84,14 +85,7 @@ export class WebSocketTransport {
     this.#protocol = makeServer(protocolOptions(options));
     this.#sockets = new WebSocketServer(socketOptions(options.limits));
     server.on('upgrade', (request, socket, head) => {
-      try {
-        if (asksForWebSocket(request)) this.#upgrade(request, socket, head);
-        else ignoreUpgrade(server, request, socket, head);
-      } catch (error) {
-        // What a listener throws would end the process, with everybody else's connections.
-        options.logger.error({ err: error }, 'an upgrade failed');
-        socket.destroy();
-      }
+      this.#takeOver(server, request, socket, head);
     });
   }
 
@@ -104,17 +98,28 @@ export class WebSocketTransport {
     await Promise.all(closed);
   }
 
+  #takeOver(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    try {
+      if (asksForWebSocket(request)) this.#upgrade(request, socket, head);
+      else ignoreUpgrade(server, request, socket, head);
+    } catch (error) {
+      // What a listener throws would end the process, with everybody else's connections.
+      this.#options.logger.error({ err: error }, 'an upgrade failed');
+      socket.destroy();
+    }
+  }
+
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     normaliseTarget(request);
     const refusal = this.#refusalOf(request);
     if (refusal !== null) {
-      refuseUpgrade(socket, refusal);
+      refuse(socket, refusal);
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket as Duplex & TcpConnection));
   }
 
-  #refusalOf(request: IncomingMessage): UpgradeRefusal | null {
+  #refusalOf(request: IncomingMessage): RawRefusal | null {
     const { origins, limits } = this.#options;
     const { origin, host } = request.headers;
     if (!origins.allowsHost(host)) return { status: 421, error: badUserInput(null, HOST_REFUSED) };
@@ -122,9 +127,11 @@ export class WebSocketTransport {
       return { status: 404, error: badUserInput(null, `Not found: GraphQL is at ${PATHS.graphql}`) };
     }
     if (!origins.allows(origin, host)) return { status: 403, error: badUserInput(null, ORIGIN_REFUSED) };
-    if (this.#closing) return unavailable('The server is shutting down');
+    if (this.#closing) return unavailable(notBegun('The server is shutting down'));
     if (this.#sockets.clients.size < limits.sockets) return null;
-    return unavailable(`The server may have at most ${limits.sockets} WebSockets open, and has as many: try another instance`);
+    return unavailable(
+      notBegun(`The server may have at most ${limits.sockets} WebSockets open, and has as many: try another instance`),
+    );
   }
 
   #open(webSocket: WebSocket, tcp: Duplex & TcpConnection): void {
@@ -211,8 +218,7 @@ function pongWith(payload: Record<string, unknown> | undefined): string | null {
   }
 }
 
-function unavailable(message: string): UpgradeRefusal {
-  const error = notBegun(message);
+function unavailable(error: GraphQLError): RawRefusal {
   return { ...statusOfRefusal([error]), error };
 }
 
