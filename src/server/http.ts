@@ -5,6 +5,8 @@ import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { acceptedTypes, JSON_TYPE, MEDIA_TYPES } from './accept.js';
+import { watchAnswers } from './answer-order.js';
+import { answerBrokenRequests } from './broken-requests.js';
 import type { MaskError } from './errors.js';
 import { EventStreams } from './event-streams.js';
 import type { GraphiqlPage } from './graphiql.js';
@@ -98,6 +100,8 @@ export class HttpServer {
       },
     );
     lingerOnClose(this.server);
+    watchAnswers(this.server);
+    answerBrokenRequests(this.server);
     this.#closed = new Promise((resolve) => this.server.once('close', resolve));
   }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** What only a change of the protocol means, in the names that headers have and that Connection lists. */
@@ -17,6 +18,8 @@ export function asksForWebSocket({ headers }: IncomingMessage): boolean {
  * @param bodyHead what was read of the socket behind the request's headers
  */
 export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, bodyHead: Buffer): void {
+  // That of a connection on which nobody asks: it begins again where the answer before this one was sent.
+  (socket as Partial<Socket>).setTimeout?.(0);
   socket.unshift(Buffer.concat([headWithoutUpgrade(request), bodyHead]));
   server.emit('connection', socket);
 }

@@ -6,6 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { ReadTurns } from '../engine/read-turns.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import { behindAnswers } from './answer-order.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { badUserInput } from '../graphql/errors.js';
 import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
@@ -85,7 +86,7 @@ export class WebSocketTransport {
     this.#protocol = makeServer(protocolOptions(options));
     this.#sockets = new WebSocketServer(socketOptions(options.limits));
     server.on('upgrade', (request, socket, head) => {
-      this.#takeOver(server, request, socket, head);
+      behindAnswers(socket, () => this.#takeOver(server, request, socket, head));
     });
   }
 

@@ -33,6 +33,9 @@ describe('a client that sends all of a large body before it reads is answered', 
     ['415 where it is no JSON', 415, requestOf(['POST /graphql HTTP/1.1', 'host: localhost'], LARGE)],
     ['421 where the service has another name', 421, requestOf(['POST /graphql HTTP/1.1', 'host: evil.example'], LARGE)],
     ['403 where it asks for a WebSocket', 403, requestOf([...JSON_POST, ...WEBSOCKET, 'origin: https://evil.example'], LARGE)],
+    ['400 where it is no HTTP', 400, `NONE / HTTP/1.1\r\n\r\n${LARGE}`],
+    ['400 where its chunks are broken', 400, requestOf([...JSON_POST, 'transfer-encoding: chunked']) + `z\r\n${LARGE}`],
+    ['431 where its headers are too large', 431, requestOf([...JSON_POST, `x: ${LARGE}`])],
   ])('%s', async (_, status, bytes) => {
     const socket = await connectRaw((await app()).origin);
     await sendAll(socket, bytes);
