@@ -12,7 +12,7 @@ import { EventStreams } from './event-streams.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
-import { closeIfUnread, send } from './json-response.js';
+import { closeIfUnread, send, sendFailure } from './json-response.js';
 import type { Limits } from './limits.js';
 import { lingerOnClose } from './lingering-close.js';
 import type { Operations } from './operations.js';
@@ -151,7 +151,7 @@ export class HttpServer {
       await this.#route(path, url.slice(path.length), request, response);
     } catch (error) {
       if (!response.headersSent && !response.destroyed) {
-        send(response, 500, JSON_TYPE, { errors: [this.#options.maskError(error)] });
+        sendFailure(response, this.#options.maskError(error));
       } else {
         response.destroy();
       }
