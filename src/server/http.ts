@@ -7,12 +7,13 @@ import type { Metrics } from '../observability/metrics.js';
 import { acceptedTypes, JSON_TYPE, MEDIA_TYPES } from './accept.js';
 import { watchAnswers } from './answer-order.js';
 import { answerBrokenRequests } from './broken-requests.js';
+import type { Connections } from './connections.js';
 import type { MaskError } from './errors.js';
 import { EventStreams } from './event-streams.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
-import { closeIfUnread, send, sendFailure } from './json-response.js';
+import { closeIfUnread, send, sendFailure, sendRefusal } from './json-response.js';
 import type { Limits } from './limits.js';
 import { lingerOnClose } from './lingering-close.js';
 import type { Operations } from './operations.js';
@@ -29,6 +30,7 @@ export interface HttpOptions {
   readonly maskError: MaskError;
   readonly origins: OriginPolicy;
   readonly health: Health;
+  readonly connections: Connections;
   readonly peers: PeerWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -99,6 +101,7 @@ export class HttpServer {
         });
       },
     );
+    options.connections.count(this.server);
     lingerOnClose(this.server);
     watchAnswers(this.server);
     answerBrokenRequests(this.server);
@@ -137,7 +140,7 @@ export class HttpServer {
     const [path = '/'] = url.split('?', 1);
     const requestId = this.#identify(request, response);
     for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
-    if (this.#shuttingDown) response.setHeader('connection', 'close');
+    if (this.#shuttingDown || this.#options.connections.isSpare(request.socket)) response.setHeader('connection', 'close');
 
     this.#unanswered.add(response);
     onceClosed(response, () => {
@@ -166,7 +169,10 @@ export class HttpServer {
   }
 
   async #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!this.#options.origins.allowsHost(request.headers.host)) {
+    const tooMany = this.#options.connections.refusalOf(request.socket, path);
+    if (tooMany !== null) {
+      sendRefusal(response, JSON_TYPE, [tooMany]);
+    } else if (!this.#options.origins.allowsHost(request.headers.host)) {
       // RFC 9110, 15.5.20: the server is not the one that the request is meant for.
       if (path === PATHS.graphql) refuse(response, 421, HOST_REFUSED);
       else text(response, 421, HOST_REFUSED);

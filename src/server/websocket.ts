@@ -7,6 +7,7 @@ import { ReadTurns } from '../engine/read-turns.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { behindAnswers } from './answer-order.js';
+import type { Connections } from './connections.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { badUserInput } from '../graphql/errors.js';
 import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
@@ -26,6 +27,7 @@ export interface WebSocketOptions {
   readonly operations: Operations;
   readonly limits: Limits;
   readonly origins: OriginPolicy;
+  readonly connections: Connections;
   readonly peers: PeerWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -112,7 +114,7 @@ export class WebSocketTransport {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     normaliseTarget(request);
-    const refusal = this.#refusalOf(request);
+    const refusal = this.#refusalOf(request, socket);
     if (refusal !== null) {
       refuse(socket, refusal);
       return;
@@ -120,8 +122,8 @@ export class WebSocketTransport {
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket as Duplex & TcpConnection));
   }
 
-  #refusalOf(request: IncomingMessage): RawRefusal | null {
-    const { origins, limits } = this.#options;
+  #refusalOf(request: IncomingMessage, socket: Duplex): RawRefusal | null {
+    const { origins, limits, connections } = this.#options;
     const { origin, host } = request.headers;
     if (!origins.allowsHost(host)) return { status: 421, error: badUserInput(null, HOST_REFUSED) };
     if (request.url?.split('?', 1)[0] !== PATHS.graphql) {
@@ -129,6 +131,8 @@ export class WebSocketTransport {
     }
     if (!origins.allows(origin, host)) return { status: 403, error: badUserInput(null, ORIGIN_REFUSED) };
     if (this.#closing) return unavailable(notBegun('The server is shutting down'));
+    const tooMany = connections.refusalOf(socket, PATHS.graphql);
+    if (tooMany !== null) return unavailable(tooMany);
     if (this.#sockets.clients.size < limits.sockets) return null;
     return unavailable(
       notBegun(`The server may have at most ${limits.sockets} WebSockets open, and has as many: try another instance`),
