@@ -10,6 +10,7 @@ import { answerBrokenRequests } from './broken-requests.js';
 import type { Connections } from './connections.js';
 import type { MaskError } from './errors.js';
 import { EventStreams } from './event-streams.js';
+import { askForBodies } from './expected-continue.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
@@ -105,6 +106,7 @@ export class HttpServer {
     lingerOnClose(this.server);
     watchAnswers(this.server);
     answerBrokenRequests(this.server);
+    askForBodies(this.server);
     this.#closed = new Promise((resolve) => this.server.once('close', resolve));
   }
 
