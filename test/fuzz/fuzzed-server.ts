@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { createDatabase } from '../support/database.js';
 import { whenOver } from '../support/shared.js';
 import { startServerProcess, type ServerProcess } from '../support/server-process.js';
 import { isSoak, rounds } from '../support/rounds.js';
@@ -42,10 +43,9 @@ export class FuzzedServer {
   #ended: number | string | null = null;
 
   static async start(): Promise<FuzzedServer> {
-    const directory = temporaryDirectory();
-    const warnings = join(directory, 'warnings');
+    const warnings = join(temporaryDirectory(), 'warnings');
     const server = await startServerProcess({
-      DATABASE_URL: `file:${join(directory, 'holdfast.db')}`,
+      DATABASE_URL: await createDatabase(),
       NODE_OPTIONS: `--redirect-warnings=${warnings} --import=${COLLECT_GARBAGE}`,
       ...ENVIRONMENT,
     });
