@@ -4,15 +4,26 @@ import type { Duplex } from 'node:stream';
 /** Of each connection: its answers leave in the order of their requests. */
 const lastAnswers = new WeakMap<Duplex, ServerResponse>();
 
-/** From now on the answers on the server's connections are known. */
+/** From now on the answers on the server's connections are known: to what listens for requests earlier, those to the ones before. */
 export function watchAnswers(server: Server): void {
-  server.on('request', ({ socket }, response) => lastAnswers.set(socket, response));
+  server.on('request', ({ socket }, response) => {
+    if (!isOver(socket)) lastAnswers.set(socket, response);
+  });
 }
 
 /** The last of the answers that are still to be sent on the connection; null: there are none. */
 export function pendingAnswer(socket: Duplex): ServerResponse | null {
   const last = lastAnswers.get(socket);
   return last === undefined || last.closed ? null : last;
+}
+
+/**
+ * Whether the connection ends with an answer that is still to be sent: a request that comes now can't be answered, so nothing that
+ * it asks for may be done (RFC 9112, 9.6).
+ */
+export function isOver(socket: Duplex): boolean {
+  const pending = pendingAnswer(socket);
+  return pending !== null && pending.headersSent && pending.getHeader('connection') === 'close';
 }
 
 /**

@@ -5,7 +5,7 @@ import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { acceptedTypes, JSON_TYPE, MEDIA_TYPES } from './accept.js';
-import { watchAnswers } from './answer-order.js';
+import { isOver, pendingAnswer, watchAnswers } from './answer-order.js';
 import { answerBrokenRequests } from './broken-requests.js';
 import type { Connections } from './connections.js';
 import type { MaskError } from './errors.js';
@@ -95,6 +95,7 @@ export class HttpServer {
         keepAliveInitialDelay: PROBE_AFTER_MS,
       },
       (request, response) => {
+        if (isOver(request.socket)) return;
         // What is left unhandled would end the process, with everybody else's requests.
         this.#answer(request, response).catch((error: unknown) => {
           options.logger.error({ err: error }, 'a request could not be answered');
@@ -114,7 +115,9 @@ export class HttpServer {
   stopListening(): void {
     this.#shuttingDown = true;
     for (const response of this.#unanswered) {
-      if (!response.headersSent) response.setHeader('connection', 'close');
+      // Its connection ends behind it: only the last of those on one may say so.
+      const isLast = pendingAnswer(response.req.socket) === response;
+      if (isLast && !response.headersSent) response.setHeader('connection', 'close');
     }
     // What http adds to it is that idle connections are cut at once.
     NetServer.prototype.close.call(this.server);
