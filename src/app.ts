@@ -8,6 +8,7 @@ import { schema } from './graphql/schema.js';
 import { FailureLog } from './observability/failure-log.js';
 import { createLogger, type Logger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
+import { Connections } from './server/connections.js';
 import { createMaskError } from './server/errors.js';
 import { GraphiqlPage } from './server/graphiql.js';
 import { Health } from './server/health.js';
@@ -120,7 +121,8 @@ function createTransports(
   // The start applied the schema, so an answer of the database is all that is left to ask for.
   const health = new Health(() => services.engine.check());
   const graphiql = config.graphiql ? new GraphiqlPage() : null;
-  const common = { operations, limits, origins, metrics, logger, peers: new PeerWatch() };
+  const connections = new Connections(limits.connections, metrics);
+  const common = { operations, limits, origins, metrics, logger, connections, peers: new PeerWatch() };
   const http = new HttpServer({ ...common, maskError, health, graphiql, shortWay });
   const webSockets = new WebSocketTransport(http.server, common);
   return { health, http, webSockets, operations };

@@ -4,6 +4,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import type { InlineConfig } from 'vitest/node';
 import { builtThreads } from './support/built-threads.js';
 import { LongFirst } from './support/long-first.js';
+import { isSoak } from './support/rounds.js';
 
 const fromRoot = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
@@ -15,6 +16,8 @@ const ON_BOTH = [
   'test/server/shutdown-real-time.test.ts',
   'test/server/{leaks,gone-waiters,holding}-real-time.test.ts',
   'test/server/websocket.test.ts',
+  // What comes in by the network is read in the same way on either, but what it asks for is not done so.
+  ...(isSoak ? ['test/fuzz/fuzzed-*-real-time.test.ts'] : []),
 ];
 const BUT_NOT = ['test/**/sqlite/**', 'test/graphql/{errors,pagination,retry-after,scalars,schema}.test.ts'];
 

@@ -27,6 +27,8 @@ export class Metrics implements EngineObserver {
   readonly #documentMisses = this.#counter('document_cache_misses_total', 'Operations whose document had to be read', []);
   readonly #shed = this.#counter('operations_shed_total', 'Operations refused because as many were under way as may be', []);
   readonly #faults = this.#counter('faults_total', 'Faults of the server itself, which callers see by their id alone', []);
+  readonly #connections = this.#gauge('connections', 'Connections that are open, but for those that were too many');
+  readonly #connectionsRefused = this.#counter('connections_refused_total', 'Connections that were too many', []);
   readonly #sockets = this.#gauge('websockets', 'WebSockets that are open');
   readonly #eventStreams = this.#gauge('event_streams', 'Streams of server-sent events that are open');
   readonly #requests = this.#counter('http_requests_total', 'HTTP requests, answered or aborted', ['path', 'status']);
@@ -96,6 +98,14 @@ export class Metrics implements EngineObserver {
 
   fault(): void {
     this.#faults.inc();
+  }
+
+  connections(count: number): void {
+    this.#connections.set(count);
+  }
+
+  connectionRefused(): void {
+    this.#connectionsRefused.inc();
   }
 
   sockets(count: number): void {

@@ -4,13 +4,18 @@ import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { acceptedTypes, JSON_TYPE, MEDIA_TYPES } from './accept.js';
+import { isOver, pendingAnswer, watchAnswers } from './answer-order.js';
+import { answerBrokenRequests } from './broken-requests.js';
+import type { Connections } from './connections.js';
 import type { MaskError } from './errors.js';
 import { EventStreams } from './event-streams.js';
+import { askForBodies } from './expected-continue.js';
 import type { GraphiqlPage } from './graphiql.js';
 import type { Health } from './health.js';
 import { answerJsonPost } from './json-post.js';
-import { send } from './json-response.js';
+import { closeIfUnread, send, sendFailure, sendRefusal } from './json-response.js';
 import type { ServerLimits } from './limits.js';
+import { lingerOnClose } from './lingering-close.js';
 import { onceClosed } from './once-closed.js';
 import type { Operations } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
@@ -27,6 +32,7 @@ export interface HttpOptions {
   readonly maskError: MaskError;
   readonly origins: OriginPolicy;
   readonly health: Health;
+  readonly connections: Connections;
   readonly peers: PeerWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -81,6 +87,7 @@ export class HttpServer {
         ServerResponse: Response,
       },
       (request, response) => {
+        if (isOver(request.socket)) return;
         // What is left unhandled would end the process, with everybody else's requests.
         this.#answer(request, response).catch((error: unknown) => {
           options.logger.error({ err: error }, 'a request could not be answered');
@@ -88,6 +95,11 @@ export class HttpServer {
         });
       },
     );
+    options.connections.count(this.server);
+    lingerOnClose(this.server);
+    watchAnswers(this.server);
+    answerBrokenRequests(this.server);
+    askForBodies(this.server);
     this.#closed = new Promise((resolve) => this.server.once('close', resolve));
   }
 
@@ -95,7 +107,9 @@ export class HttpServer {
   stopListening(): void {
     this.#shuttingDown = true;
     for (const response of this.#unanswered) {
-      if (!response.headersSent) response.setHeader('connection', 'close');
+      // Its connection ends behind it: only the last of those on one may say so.
+      const isLast = pendingAnswer(response.req.socket) === response;
+      if (isLast && !response.headersSent) response.setHeader('connection', 'close');
     }
     // What http adds to it is that idle connections are cut at once.
     NetServer.prototype.close.call(this.server);
@@ -121,7 +135,7 @@ export class HttpServer {
     normaliseTarget(request);
     const { url = '/', method = 'GET' } = request;
     const [path = '/'] = url.split('?', 1);
-    if (this.#shuttingDown) response.setHeader('connection', 'close');
+    if (this.#shuttingDown || this.#options.connections.isSpare(request.socket)) response.setHeader('connection', 'close');
 
     this.#unanswered.add(response);
     onceClosed(response, () => {
@@ -135,7 +149,7 @@ export class HttpServer {
       await this.#route(path, url.slice(path.length), request, response);
     } catch (error) {
       if (!response.headersSent && !response.destroyed) {
-        send(response, 500, JSON_TYPE, { errors: [this.#options.maskError(error)] });
+        sendFailure(response, this.#options.maskError(error));
       } else {
         response.destroy();
       }
@@ -143,7 +157,10 @@ export class HttpServer {
   }
 
   #route(path: string, search: string, request: IncomingMessage, response: ServerResponse): Promise<void> | void {
-    if (!this.#options.origins.allowsHost(request.headers.host)) {
+    const tooMany = this.#options.connections.refusalOf(request.socket, path);
+    if (tooMany !== null) {
+      sendRefusal(response, JSON_TYPE, [tooMany]);
+    } else if (!this.#options.origins.allowsHost(request.headers.host)) {
       // RFC 9110, 15.5.20: the server is not the one that the request is meant for.
       if (path === PATHS.graphql) refuse(response, 421, HOST_REFUSED);
       else text(response, 421, HOST_REFUSED);
@@ -234,6 +251,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
 }
 
 function text(response: ServerResponse, status: number, message: string): void {
+  closeIfUnread(response);
   response.writeHead(status, TEXT).end(`${message}\n`);
 }
 

@@ -17,3 +17,17 @@ export function sendRefusal(response: ServerResponse, mediaType: MediaType, erro
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   send(response, status === 400 && mediaType === JSON_TYPE ? 200 : status, mediaType, { errors });
 }
+
+/** Says that a request could not be answered: no operation failed, which would be in its result. */
+export function sendFailure(response: ServerResponse, error: GraphQLError): void {
+  closeIfUnread(response);
+  if (statusOfRefusal([error]).status === 503) sendRefusal(response, JSON_TYPE, [error]);
+  else send(response, 500, JSON_TYPE, { errors: [error] });
+}
+
+/** What is answered before the body has come ends the connection: the rest of the body would only be thrown away. */
+export function closeIfUnread(response: ServerResponse): void {
+  const { complete, headers } = response.req;
+  const hasBody = 'content-length' in headers || 'transfer-encoding' in headers;
+  if (hasBody && !complete) response.setHeader('connection', 'close');
+}

@@ -36,6 +36,12 @@ export const LIMITS = {
   subscriptions: limit('MAX_SUBSCRIPTIONS', 100_000),
   /** Operations under way on one WebSocket, subscriptions included. */
   operationsPerSocket: limit('MAX_OPERATIONS_PER_WEBSOCKET', 1_000),
+  /**
+   * Connections that are open at once, whatever they are used for: all the WebSockets and streams that there may be by default,
+   * and as many as of either for requests. What is being sent on each, a request or a message, is kept until it is whole: as
+   * many bytes as one may have times as many connections is the most of it, 30 GiB by default.
+   */
+  connections: limit('MAX_CONNECTIONS', 30_000),
   /** WebSockets that are open at once. */
   sockets: limit('MAX_WEBSOCKETS', 10_000),
   /** How long a WebSocket may take to send its connection_init: else it is closed with 4408. */

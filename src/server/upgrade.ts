@@ -1,33 +1,12 @@
-import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { GraphQLError } from 'graphql';
-import { JSON_TYPE } from './accept.js';
 
 /** What only a change of the protocol means, in the names that headers have and that Connection lists. */
 const OF_UPGRADES: ReadonlySet<string> = new Set(['upgrade', 'http2-settings']);
 
 export function asksForWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
-}
-
-/** Why there is no WebSocket. */
-export interface UpgradeRefusal {
-  readonly status: number;
-  readonly error: GraphQLError;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** The same that a request over HTTP would be told. Browsers show pages no more than that it failed. */
-export function refuseUpgrade(socket: Duplex, { status, error, headers = {} }: UpgradeRefusal): void {
-  const body = JSON.stringify({ errors: [error] });
-  const lines = Object.entries({
-    ...headers,
-    'content-type': `${JSON_TYPE}; charset=utf-8`,
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}`);
-  socket.on('error', () => socket.destroy());
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
 }
 
 /**
@@ -39,6 +18,8 @@ export function refuseUpgrade(socket: Duplex, { status, error, headers = {} }: U
  * @param bodyHead what was read of the socket behind the request's headers
  */
 export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, bodyHead: Buffer): void {
+  // That of a connection on which nobody asks: it begins again where the answer before this one was sent.
+  (socket as Partial<Socket>).setTimeout?.(0);
   socket.unshift(Buffer.concat([headWithoutUpgrade(request), bodyHead]));
   server.emit('connection', socket);
 }

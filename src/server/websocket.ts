@@ -1,11 +1,13 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ExecutionArgs } from 'graphql';
+import type { ExecutionArgs, GraphQLError } from 'graphql';
 import { CloseCode, handleProtocols, makeServer, MessageType, stringifyMessage, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocket, WebSocketServer } from 'ws';
 import { ReadTurns } from '../engine/read-turns.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import { behindAnswers } from './answer-order.js';
+import type { Connections } from './connections.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
 import { badUserInput } from '../graphql/errors.js';
 import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
@@ -15,15 +17,17 @@ import type { Operations, PreparedOperation } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
+import { refuse, type RawRefusal } from './raw-refusal.js';
 import { Socket } from './socket.js';
 import { SocketCaller } from './socket-caller.js';
 import { normaliseTarget } from './target.js';
-import { asksForWebSocket, ignoreUpgrade, refuseUpgrade, type UpgradeRefusal } from './upgrade.js';
+import { asksForWebSocket, ignoreUpgrade } from './upgrade.js';
 
 export interface WebSocketOptions {
   readonly operations: Operations;
   readonly limits: ServerLimits;
   readonly origins: OriginPolicy;
+  readonly connections: Connections;
   readonly peers: PeerWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -84,14 +88,7 @@ export class WebSocketTransport {
     this.#protocol = makeServer(protocolOptions(options));
     this.#sockets = new WebSocketServer(socketOptions(options.limits));
     server.on('upgrade', (request, socket, head) => {
-      try {
-        if (asksForWebSocket(request)) this.#upgrade(request, socket, head);
-        else ignoreUpgrade(server, request, socket, head);
-      } catch (error) {
-        // What a listener throws would end the process, with everybody else's connections.
-        options.logger.error({ err: error }, 'an upgrade failed');
-        socket.destroy();
-      }
+      behindAnswers(socket, () => this.#takeOver(server, request, socket, head));
     });
   }
 
@@ -104,27 +101,42 @@ export class WebSocketTransport {
     await Promise.all(closed);
   }
 
+  #takeOver(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    try {
+      if (asksForWebSocket(request)) this.#upgrade(request, socket, head);
+      else ignoreUpgrade(server, request, socket, head);
+    } catch (error) {
+      // What a listener throws would end the process, with everybody else's connections.
+      this.#options.logger.error({ err: error }, 'an upgrade failed');
+      socket.destroy();
+    }
+  }
+
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     normaliseTarget(request);
-    const refusal = this.#refusalOf(request);
+    const refusal = this.#refusalOf(request, socket);
     if (refusal !== null) {
-      refuseUpgrade(socket, refusal);
+      refuse(socket, refusal);
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket as Duplex & TcpConnection));
   }
 
-  #refusalOf(request: IncomingMessage): UpgradeRefusal | null {
-    const { origins, limits } = this.#options;
+  #refusalOf(request: IncomingMessage, socket: Duplex): RawRefusal | null {
+    const { origins, limits, connections } = this.#options;
     const { origin, host } = request.headers;
     if (!origins.allowsHost(host)) return { status: 421, error: badUserInput(null, HOST_REFUSED) };
     if (request.url?.split('?', 1)[0] !== PATHS.graphql) {
       return { status: 404, error: badUserInput(null, `Not found: GraphQL is at ${PATHS.graphql}`) };
     }
     if (!origins.allows(origin, host)) return { status: 403, error: badUserInput(null, ORIGIN_REFUSED) };
-    if (this.#closing) return unavailable('The server is shutting down');
+    if (this.#closing) return unavailable(notBegun('The server is shutting down'));
+    const tooMany = connections.refusalOf(socket, PATHS.graphql);
+    if (tooMany !== null) return unavailable(tooMany);
     if (this.#sockets.clients.size < limits.sockets) return null;
-    return unavailable(`The server may have at most ${limits.sockets} WebSockets open, and has as many: try another instance`);
+    return unavailable(
+      notBegun(`The server may have at most ${limits.sockets} WebSockets open, and has as many: try another instance`),
+    );
   }
 
   #open(webSocket: WebSocket, tcp: Duplex & TcpConnection): void {
@@ -211,8 +223,7 @@ function pongWith(payload: Record<string, unknown> | undefined): string | null {
   }
 }
 
-function unavailable(message: string): UpgradeRefusal {
-  const error = notBegun(message);
+function unavailable(error: GraphQLError): RawRefusal {
   return { ...statusOfRefusal([error]), error };
 }
 

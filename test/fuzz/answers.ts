@@ -27,9 +27,8 @@ export function expectErrors(errors: any): void {
 const ENDS = /\r\n\r\n/;
 
 /**
- * Reads all the answers of a connection, each of which must be one of HTTP and as long as it says. Cut off may be only streams, and
- * pages, which are long: where what comes behind a request is broken, the connection ends. After a change of the protocol, what
- * comes is not HTTP.
+ * Reads all the answers of a connection, each of which must be one of HTTP and as long as it says: only streams may be cut off.
+ * After a change of the protocol, what comes is not HTTP.
  */
 export function expectAnswers(received: string): void {
   for (let rest = received; rest !== '';) {
@@ -63,9 +62,7 @@ function readBody(status: number, headers: ReadonlyMap<string, string>, rest: st
   if (headers.get('transfer-encoding') === 'chunked') return readChunks(rest, headers.get('content-type') === 'text/event-stream');
   const given = headers.get('content-length');
   const length = given === undefined ? rest.length : Number(given);
-  if (headers.get('content-type')?.startsWith('text/html') !== true) {
-    expect(rest.length, 'an answer was cut off').toBeGreaterThanOrEqual(length);
-  }
+  expect(rest.length, 'an answer was cut off').toBeGreaterThanOrEqual(length);
   return { body: rest.slice(0, length), length };
 }
 

@@ -1,0 +1,19 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { behindAnswers } from './answer-order.js';
+
+/**
+ * Asks for the body of a request whose sender waits to be asked (`Expect: 100-continue`), unless the request is refused for what its
+ * headers say: then no body need be sent. It asks behind the answers to the requests before it: Node would by itself write that
+ * behind the headers of its own answer where this waits for its turn.
+ */
+export function askForBodies(server: Server): void {
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    behindAnswers(request.socket, () => {
+      // By then those that are refused at once are.
+      setImmediate(() => {
+        if (!response.headersSent && !response.destroyed) response.writeContinue();
+      });
+    });
+    server.emit('request', request, response);
+  });
+}
