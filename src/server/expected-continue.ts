@@ -9,9 +9,9 @@ import { behindAnswers } from './answer-order.js';
 export function askForBodies(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     behindAnswers(request.socket, () => {
-      // By then those that are refused at once are.
+      // By then those that are refused at once are. Of a body that has come nobody need be asked.
       setImmediate(() => {
-        if (!response.headersSent && !response.destroyed) response.writeContinue();
+        if (!request.complete && !response.headersSent && !response.destroyed) response.writeContinue();
       });
     });
     server.emit('request', request, response);
