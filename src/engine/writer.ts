@@ -5,6 +5,8 @@ import type { EngineObserver } from './observer.js';
 
 /** Commands in one transaction at the most: what a slow disk keeps waiting, and what one failure can touch. */
 const MAX_GROUP_COMMANDS = 1000;
+/** So many are begun with at once where another group may follow: the store is at work while the rest of the input is read. */
+const EAGER_GROUP_COMMANDS = 16;
 /** Commands that wait, at the most. Beyond that a refusal at once is worth more than an answer in minutes. */
 const MAX_WAITING_COMMANDS = 100_000;
 
@@ -66,10 +68,12 @@ export class Writer {
 
   /**
    * What comes together is committed together: the input of this turn where nothing is under way, which is not worth any
-   * wait; else of all sockets that are to be read.
+   * wait; else of all sockets that are to be read. Where that is much, the first part of it goes ahead.
    */
   #scheduleFlush(): void {
-    if (this.#flushIsScheduled || this.#groupsUnderWay === this.#store.groupsAtOnce) return;
+    const free = this.#store.groupsAtOnce - this.#groupsUnderWay;
+    if (free > 1 && this.#queue.length >= EAGER_GROUP_COMMANDS) this.#flush();
+    if (this.#flushIsScheduled || free === 0 || this.#queue.length === 0) return;
     this.#flushIsScheduled = true;
     const flush = () => {
       this.#flushIsScheduled = false;

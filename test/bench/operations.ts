@@ -5,7 +5,6 @@ const LOOK = `query($resource:String!){lock(resource:$resource){owner fencingTok
 const ACQUIRE_ALL = `mutation($input:AcquireLocksInput!){acquireLocks(input:$input){__typename ...on LocksAcquired{locks{resource fencingToken}}...on LockError{message}}}`;
 const RELEASE_ALL = `mutation($input:ReleaseLocksInput!){releaseLocks(input:$input){__typename released{revision} notHeld}}`;
 const RENEW_ALL = `mutation($input:RenewLocksInput!){renewLocks(input:$input){__typename locks{expiresAt} lost}}`;
-const NOOP = 'mutation($resource:String!,$owner:String!){noop(resource:$resource,owner:$owner)}';
 
 const payload = (query: string, variables: object) => JSON.stringify({ query, variables });
 
@@ -22,7 +21,6 @@ export const renewAllBody = (owner: string) => payload(RENEW_ALL, { input: { own
 export const releaseBody = (resource: string, owner: string) => payload(RELEASE, { input: { resource, owner } });
 export const renewBody = (resource: string, owner: string) => payload(RENEW, { input: { resource, owner } });
 export const lookBody = (resource: string) => payload(LOOK, { resource });
-export const noopBody = (resource: string, owner: string) => payload(NOOP, { resource, owner });
 
 /** Throws where an answer is not what the benchmark believes it measures. */
 export function expectAnswer(answer: string, expected: string): void {

@@ -3,7 +3,7 @@ import { durableCommits } from './durable-commit.js';
 import { HttpLane } from './http-lanes.js';
 import { benchDirectory, fdatasyncMs, medians, ms, ratio, runLanes, table, whole, type Measured } from './measure.js';
 import { benchOverload } from './overload.js';
-import { acquireBody, expectAnswer, noopBody, releaseBody } from './operations.js';
+import { acquireBody, expectAnswer, releaseBody } from './operations.js';
 import { startBaseline, startHoldfast, type ServerProcess } from './processes.js';
 import { WebSocketLanes } from './websocket-lanes.js';
 
@@ -16,7 +16,7 @@ const MANY_LANES = 256;
 type Operation = (lane: number, round: number) => Promise<unknown>;
 type Send = (lane: number, body: string) => Promise<string>;
 
-/** The whole service, durable, over both ways in, against servers that do nothing, with the same client at the same concurrency. */
+/** The whole service, durable, over both ways in, against servers that do nothing for the same requests of the same client. */
 export async function benchTransports(): Promise<void> {
   const directory = benchDirectory();
   const servers = {
@@ -47,14 +47,14 @@ function measurements(
   directory: string,
 ): [string, () => Measured | Promise<Measured>][] {
   return [
-    ['node:http, JSON echo', () => overHttp(echo.url, LANES, noop)],
-    ['Yoga, no-op', () => overHttp(yoga.url, LANES, noop)],
+    ['node:http, JSON echo', () => overHttp(echo.url, LANES, acquireAndRelease)],
+    ['Yoga, no-op', () => overHttp(yoga.url, LANES, acquireAndRelease)],
     ['Holdfast over HTTP', () => overHttp(holdfast.url, LANES, acquireAndRelease)],
-    ['graphql-ws, no-op', () => overWebSocket(graphqlWs.url, LANES, noop)],
+    ['graphql-ws, no-op', () => overWebSocket(graphqlWs.url, LANES, acquireAndRelease)],
     ['Holdfast over WebSocket', () => overWebSocket(holdfast.url, LANES, acquireAndRelease)],
     [`Holdfast over WebSocket, ${MANY_LANES} lanes`, () => overWebSocket(holdfast.url, MANY_LANES, acquireAndRelease)],
     ['a bare durable commit', () => durableCommits(directory)],
-    ['node:http, JSON echo, 1 lane', () => overHttp(echo.url, 1, noop)],
+    ['node:http, JSON echo, 1 lane', () => overHttp(echo.url, 1, acquireAndRelease)],
     ['Holdfast over HTTP, 1 lane', () => overHttp(holdfast.url, 1, acquireAndRelease)],
     ['Holdfast over WebSocket, 1 lane', () => overWebSocket(holdfast.url, 1, acquireAndRelease)],
   ];
@@ -98,14 +98,10 @@ async function overWebSocket(url: URL, lanes: number, operation: (send: Send) =>
   return measured;
 }
 
-function noop(send: Send): Operation {
-  const body = noopBody('lane', 'owner');
-  return async (lane) => {
-    expectAnswer(await send(lane, body), '"data"');
-  };
-}
-
-/** Acquires, and releases in the next round. The bodies are made before: the server is what is measured. */
+/**
+ * Acquires, and releases in the next round; an echo answers with what was asked, which names both. The bodies are made before: the
+ * server is what is measured.
+ */
 function acquireAndRelease(send: Send): Operation {
   const names = Array.from({ length: MANY_LANES }, (_, lane) => [`lane:${lane}`, `owner:${lane}`] as const);
   const bodies = [names.map((name) => acquireBody(...name)), names.map((name) => releaseBody(...name))] as const;
