@@ -5,7 +5,7 @@ import type { EngineObserver } from './observer.js';
 
 /** Commands in one transaction at the most: what a slow disk keeps waiting, and what one failure can touch. */
 const MAX_GROUP_COMMANDS = 1000;
-/** So many are begun with at once where another group may follow: the store is at work while the rest of the input is read. */
+/** So many go ahead where another group may follow: the store is at work while the rest of the input is read. 8 or 32 are no better. */
 const EAGER_GROUP_COMMANDS = 16;
 /** Commands that wait, at the most. Beyond that a refusal at once is worth more than an answer in minutes. */
 const MAX_WAITING_COMMANDS = 100_000;
@@ -68,12 +68,16 @@ export class Writer {
 
   /**
    * What comes together is committed together: the input of this turn where nothing is under way, which is not worth any
-   * wait; else of all sockets that are to be read. Where that is much, the first part of it goes ahead.
+   * wait; else of all sockets that are to be read. Of much input the first part goes ahead, but where the store takes one group
+   * at a time.
    */
   #scheduleFlush(): void {
     const free = this.#store.groupsAtOnce - this.#groupsUnderWay;
-    if (free > 1 && this.#queue.length >= EAGER_GROUP_COMMANDS) this.#flush();
-    if (this.#flushIsScheduled || free === 0 || this.#queue.length === 0) return;
+    if (free > 1 && this.#queue.length >= EAGER_GROUP_COMMANDS) {
+      this.#flush();
+      return;
+    }
+    if (this.#flushIsScheduled || free === 0) return;
     this.#flushIsScheduled = true;
     const flush = () => {
       this.#flushIsScheduled = false;

@@ -6,7 +6,7 @@ import { failCommitsOf, failWrites, refuseEventsOf } from '../support/database-f
 import { brief, startEngine, take, watchRequest } from '../support/engine.js';
 import { runSql } from '../support/sql.js';
 
-it('commands that arrive together are committed together, the first ahead where others may follow, and answered in their order', async () => {
+it('commands that arrive together are committed together, or the first of them ahead of the rest, and answered in their order', async () => {
   const { engine, observer } = await startEngine();
   const outcomes = await Promise.all(Array.from({ length: 100 }, (_, i) => engine.submit(acquire(`r:${i}`, 'o'))));
   expect(observer.groups).toEqual({ sqlite: [16, 84], postgresql: [100] }[provider]);
