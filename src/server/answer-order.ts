@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 /** Of each connection: its answers leave in the order of their requests. */
 const lastAnswers = new WeakMap<Duplex, ServerResponse>();
 
-/** From now on the answers on the server's connections are known: to what listens for requests earlier, those to the ones before. */
+/** From now on the answers on the server's connections are known: to an earlier listener for requests without that to the present one. */
 export function watchAnswers(server: Server): void {
   server.on('request', ({ socket }, response) => {
     if (!isOver(socket)) lastAnswers.set(socket, response);
@@ -18,30 +18,32 @@ export function pendingAnswer(socket: Duplex): ServerResponse | null {
 }
 
 /**
- * Whether the connection ends with an answer that is still to be sent: a request that comes now can't be answered, so nothing that
- * it asks for may be done (RFC 9112, 9.6).
+ * Whether the connection has ended for the server, or ends with an answer that is still to be sent: a request that comes now
+ * can't be answered, so nothing that it asks for may be done (RFC 9112, 9.6).
  */
 export function isOver(socket: Duplex): boolean {
+  if (!socket.writable) return true;
   const pending = pendingAnswer(socket);
-  return pending !== null && pending.headersSent && pending.getHeader('connection') === 'close';
+  return pending?.getHeader('connection') === 'close';
 }
 
 /**
  * Does what comes behind the requests of a connection when these are answered: they are done, or are being done, so what takes the
  * place of their answers would be untrue, and what is written in the midst of one would end it. Does nothing where the connection
- * is gone by then.
+ * is gone by then, or has ended.
  */
 export function behindAnswers(socket: Duplex, act: () => void): void {
   const pending = pendingAnswer(socket);
   if (pending === null) {
-    act();
+    if (socket.writable) act();
     return;
   }
-  // Nobody else may listen any more, and an error that nobody listens to would end the process.
+  // Nobody else may listen any more, and an error that nobody listens to would end the process. It may come after the end.
   const cut = () => socket.destroy();
   socket.on('error', cut);
   pending.once('close', () => {
+    if (!socket.writable) return;
     socket.off('error', cut);
-    if (!socket.destroyed) act();
+    act();
   });
 }

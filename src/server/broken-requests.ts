@@ -4,8 +4,8 @@ import { JSON_TYPE } from './accept.js';
 import { behindAnswers, pendingAnswer } from './answer-order.js';
 import { limitExceeded } from './errors.js';
 import { send } from './json-response.js';
-import { discardInput } from './lingering-close.js';
-import { refuse, type RawRefusal } from './raw-refusal.js';
+import { closeLingering, discardInput } from './lingering-close.js';
+import { refuseRaw, type RawRefusal } from './raw-refusal.js';
 
 /** The peer has no more to say, but what it said is not whole. */
 const CUT_OFF = 'HPE_INVALID_EOF_STATE';
@@ -18,13 +18,13 @@ const REFUSALS: ReadonlyMap<string | undefined, RawRefusal> = new Map([
 const BROKEN: RawRefusal = { status: 400, error: badUserInput(null, 'The request is not one of HTTP/1.1') };
 const NO_TUNNELS: RawRefusal = {
   status: 405,
-  error: badUserInput(null, 'GraphQL takes GET and POST'),
+  error: badUserInput(null, 'The service is no proxy: it opens no tunnels'),
   headers: { allow: 'GET, POST' },
 };
 
 /** Answers what can't be read as a request, or asks for a tunnel, behind the answers to what came before it, and ends the connection. */
 export function answerBrokenRequests(server: Server): void {
-  server.on('connect', (_request, socket) => behindAnswers(socket, () => refuse(socket, NO_TUNNELS)));
+  server.on('connect', (_request, socket) => behindAnswers(socket, () => refuseRaw(socket, NO_TUNNELS)));
 
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // It was answered for good, or its peer is gone.
@@ -36,9 +36,9 @@ export function answerBrokenRequests(server: Server): void {
       // As it does where a peer goes between two requests: nobody waits for the answers any more.
       socket.end();
     } else if (pending === null || pending.req.complete) {
-      behindAnswers(socket, () => refuse(socket, refusal));
+      behindAnswers(socket, () => refuseRaw(socket, refusal));
     } else if (pending.headersSent) {
-      behindAnswers(socket, () => socket.end());
+      behindAnswers(socket, () => closeLingering(socket));
     } else {
       // It is broken behind its headers, so it has an answer of its own, which waits for its turn by itself.
       pending.setHeader('connection', 'close');

@@ -7,7 +7,7 @@ import { notBegun } from './errors.js';
 import { PATHS } from './paths.js';
 
 /** So many connections beyond those that may be open are read from, each for so long, so that they can be told. */
-const SPARE = 100;
+export const SPARE = 100;
 const SPARE_MS = 5_000;
 
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set([PATHS.live, PATHS.metrics]);

@@ -22,7 +22,7 @@ import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { isKnownPath, PATHS, type Path } from './paths.js';
 import type { PeerWatch } from './peer-watch.js';
 import { takeBody, type ReadRequest } from './request-body.js';
-import { Response } from './response.js';
+import { ServiceResponse } from './service-response.js';
 import { normaliseTarget } from './target.js';
 import type { YogaHandler } from './yoga.js';
 
@@ -45,6 +45,8 @@ export interface HttpOptions {
 /** A peer that takes longer to send its headers, or its whole request, holds a connection for nothing. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How late a connection may be found to have taken too long. */
+const TIMEOUT_CHECK_MS = 5_000;
 /** Longer than the 60 s after which usual load balancers let go: the side that lets go second never cuts a request off. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
@@ -64,7 +66,7 @@ const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 
 /** The HTTP side of the server. It does not listen yet, and leaves upgrades to others. */
 export class HttpServer {
-  readonly server: Server<typeof IncomingMessage, typeof Response>;
+  readonly server: Server<typeof IncomingMessage, typeof ServiceResponse>;
   readonly #options: HttpOptions;
   readonly #streams: EventStreams;
   /** Loaded by the first request that needs it: it is half of all the files that a start would load. */
@@ -84,7 +86,10 @@ export class HttpServer {
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
         keepAlive: true,
         keepAliveInitialDelay: PROBE_AFTER_MS,
-        ServerResponse: Response,
+        ServerResponse: ServiceResponse,
+        // Node would answer these by itself, and go on with what comes behind them.
+        requireHostHeader: false,
+        connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       },
       (request, response) => {
         if (isOver(request.socket)) return;
@@ -95,6 +100,8 @@ export class HttpServer {
         });
       },
     );
+    // Their bytes are limited. What an ignored upgrade is parsed from once more must have all of them.
+    this.server.maxHeadersCount = 0;
     options.connections.count(this.server);
     lingerOnClose(this.server);
     watchAnswers(this.server);
@@ -131,7 +138,7 @@ export class HttpServer {
     this.server.close();
   }
 
-  async #answer(request: IncomingMessage, response: Response): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServiceResponse): Promise<void> {
     normaliseTarget(request);
     const { url = '/', method = 'GET' } = request;
     const [path = '/'] = url.split('?', 1);
@@ -160,6 +167,8 @@ export class HttpServer {
     const tooMany = this.#options.connections.refusalOf(request.socket, path);
     if (tooMany !== null) {
       sendRefusal(response, JSON_TYPE, [tooMany]);
+    } else if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      refuse(response, 400, 'A request of HTTP/1.1 must have a Host');
     } else if (!this.#options.origins.allowsHost(request.headers.host)) {
       // RFC 9110, 15.5.20: the server is not the one that the request is meant for.
       if (path === PATHS.graphql) refuse(response, 421, HOST_REFUSED);
@@ -257,7 +266,7 @@ function text(response: ServerResponse, status: number, message: string): void {
 
 async function closed(response: ServerResponse): Promise<void> {
   if (response.closed) return;
-  await new Promise<void>((resolve) => response.once('close', () => resolve()));
+  await new Promise<void>((resolve) => onceClosed(response, resolve));
 }
 
 async function delayUntil(deadline: number): Promise<void> {

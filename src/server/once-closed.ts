@@ -1,6 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
-/** Calls the listener once, when the response was sent or nobody will read it any more. It has not closed yet. */
+/**
+ * Calls the listener once, when the response was sent or nobody will read it any more.
+ *
+ * @param response not closed yet
+ */
 export function onceClosed(response: ServerResponse, listener: () => void): void {
   if (response.socket !== null) {
     response.once('close', listener);

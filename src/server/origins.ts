@@ -38,7 +38,7 @@ export class OriginPolicy {
   allowsHost(host: string | undefined): boolean {
     if (host === undefined) return true;
     const name = HOST.exec(host)?.[1]?.toLowerCase();
-    if (name === undefined) return false;
+    if (name === undefined || !URL.canParse(`http://${host}`)) return false;
     return this.#anyHost || isIP(name.replace(/^\[|\]$/g, '')) !== 0 || isLocalhost(name) || this.#hosts.has(name);
   }
 

@@ -21,7 +21,9 @@ export async function takeBody(
   mediaType: MediaType,
   maxBytes: number,
 ): Promise<boolean> {
-  const body = await readBody(request, maxBytes);
+  // At once: what comes behind it must find that the connection ends with this answer.
+  const isTooLarge = Number(request.headers['content-length'] ?? 0) > maxBytes;
+  const body = isTooLarge ? null : await readBody(request, maxBytes);
   if (body === null) {
     // The rest of the body is not read, so the connection is of no more use.
     response.setHeader('connection', 'close');
@@ -39,7 +41,6 @@ export async function takeBody(
 
 /** null: more than is allowed. */
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
   return new Promise((resolve, reject) => {

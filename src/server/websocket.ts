@@ -4,12 +4,12 @@ import type { ExecutionArgs, GraphQLError } from 'graphql';
 import { CloseCode, handleProtocols, makeServer, MessageType, stringifyMessage, type Server as ProtocolServer } from 'graphql-ws';
 import { WebSocket, WebSocketServer } from 'ws';
 import { ReadTurns } from '../engine/read-turns.js';
+import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { behindAnswers } from './answer-order.js';
 import type { Connections } from './connections.js';
 import { Delivery, isStream, type Recipient } from './delivery.js';
-import { badUserInput } from '../graphql/errors.js';
 import { limitExceeded, notBegun, statusOfRefusal } from './errors.js';
 import type { ServerLimits } from './limits.js';
 import { OperationIds } from './operation-ids.js';
@@ -17,7 +17,7 @@ import type { Operations, PreparedOperation } from './operations.js';
 import { HOST_REFUSED, ORIGIN_REFUSED, type OriginPolicy } from './origins.js';
 import { PATHS } from './paths.js';
 import type { Connection as TcpConnection, PeerWatch } from './peer-watch.js';
-import { refuse, type RawRefusal } from './raw-refusal.js';
+import { refuseRaw, type RawRefusal } from './raw-refusal.js';
 import { Socket } from './socket.js';
 import { SocketCaller } from './socket-caller.js';
 import { normaliseTarget } from './target.js';
@@ -116,7 +116,7 @@ export class WebSocketTransport {
     normaliseTarget(request);
     const refusal = this.#refusalOf(request, socket);
     if (refusal !== null) {
-      refuse(socket, refusal);
+      refuseRaw(socket, refusal);
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#open(opened, socket as Duplex & TcpConnection));

@@ -10,15 +10,46 @@ const POST = ['POST /graphql HTTP/1.1', 'host: localhost', 'content-type: applic
 const acquire = (resource: string, headers: readonly string[] = []) =>
   requestOf([...POST, ...headers], JSON.stringify({ query: ACQUIRE, variables: { input: { resource, owner: 'A' } } }));
 
-test('what is asked behind a request with whose refusal the connection ends is not done', async () => {
+test.each([
+  ['a refusal', acquire('two', ['origin: https://evil.example']), 403, []],
+  [
+    'a refusal, by a request for another protocol',
+    acquire('two', ['origin: https://evil.example']),
+    403,
+    ['connection: upgrade', 'upgrade: h2c'],
+  ],
+  ['a request without a Host', requestOf(['POST /graphql HTTP/1.1', 'content-length: 0']), 400, []],
+  [
+    'a request without a Host, by a request for another protocol',
+    requestOf(['POST /graphql HTTP/1.1', 'content-length: 0']),
+    400,
+    ['connection: upgrade', 'upgrade: h2c'],
+  ],
+])('what is asked behind %s is not done', async (_, ending, status, headers) => {
   const { origin, url } = await startTestApp();
   const socket = await connectRaw(origin);
-  socket.write(acquire('one') + acquire('two', ['origin: https://evil.example']) + acquire('three') + acquire('four'));
+  socket.write(acquire('one') + ending + acquire('three', headers) + acquire('four'));
   const text = await readToEnd(socket);
-  expect([...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual(['200', '403']);
+  expect([...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, told]) => Number(told))).toEqual([200, status]);
   const { data } = await post(url, '{ locks { edges { node { resource } } } }');
   expect(data?.['locks'].edges).toEqual([{ node: { resource: 'one' } }]);
 });
+
+test.each(['CONNECT localhost:80 HTTP/1.1', 'GET /graphql HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c'])(
+  'a peer that is gone before the answer to what it asked before %s does no harm',
+  async (line) => {
+    const { origin, url, databaseUrl } = await startTestApp();
+    const free = await holdWriteLock(databaseUrl);
+    const socket = await connectRaw(origin);
+    socket.write(acquire('one') + requestOf([line, 'host: localhost']));
+    await expect.poll(async () => (await fetch(`${origin}/metrics`)).text()).toContain('holdfast_document_cache_misses_total 1');
+    socket.resetAndDestroy();
+    await free();
+    await expect
+      .poll(async () => (await post(url, '{ locks { edges { node { resource } } } }')).data?.['locks'].edges)
+      .toHaveLength(1);
+  },
+);
 
 test('requests that were sent one behind the other are all answered where the server shuts down', async () => {
   const app = await startTestApp({ env: { MAX_OPERATIONS: '3' } });

@@ -8,7 +8,7 @@ import { KNOWN_REQUESTS, oddRequests, type OddRequest } from './odd-requests.js'
 
 interface Answer {
   readonly status: number | undefined;
-  /** In their order, but for Date. */
+  /** But for Date, sorted: the order of those of different names says nothing (RFC 9110, 5.3). */
   readonly headers: readonly string[];
   readonly body: string;
 }
@@ -50,7 +50,7 @@ async function read(response: IncomingMessage): Promise<Answer> {
   }
   let body = '';
   for await (const chunk of response.setEncoding('utf8')) body += String(chunk);
-  return { status: response.statusCode, headers, body };
+  return { status: response.statusCode, headers: headers.sort(), body };
 }
 
 /** What was counted of requests and operations. */
@@ -74,7 +74,8 @@ test('what few clients send is answered alike on the short way and on that of Yo
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     if (!isDeepStrictEqual(answer, ofYoga)) differing.push({ odd: { ...odd, body: odd.body?.toString() }, answer, ofYoga });
   }
-  expect(differing).toEqual([]);
+  // Telling all of them would take minutes.
+  expect([differing.length, ...differing.slice(0, 3)]).toEqual([0]);
 
   // They did the same, and counted the same; and all kinds of answers were among them.
   expect((await post(short.app.url, LOG)).data).toEqual((await post(yoga.app.url, LOG)).data);

@@ -25,6 +25,7 @@ async function exchange(origin: string, bytes: string, meanwhile = () => Promise
 test('what can not be read as a request is refused, and says what is the matter', async () => {
   const text = await exchange((await app()).origin, BROKEN);
   expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  expect(text).toMatch(/\r\nx-content-type-options: nosniff\r\n[^]*\r\nx-request-id: [\w-]{36}\r\n/);
   expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toEqual({
     errors: [{ message: 'The request is not one of HTTP/1.1', extensions: { code: 'BAD_USER_INPUT' } }],
   });

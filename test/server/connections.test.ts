@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Metrics } from '../../src/observability/metrics.js';
-import { Connections } from '../../src/server/connections.js';
+import { Connections, SPARE } from '../../src/server/connections.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { WebSocketClient } from '../support/websocket-client.js';
 import { connectRaw, readToEnd, requestOf } from './raw-http.js';
@@ -11,7 +11,6 @@ import { connectRaw, readToEnd, requestOf } from './raw-http.js';
 const BODY = JSON.stringify({ query: '{ server { version } }' });
 const POST = requestOf(['POST /graphql HTTP/1.1', 'host: localhost', 'content-type: application/json'], BODY);
 const get = (path: string) => requestOf([`GET ${path} HTTP/1.1`, 'host: localhost']);
-const SPARE = 100;
 
 afterEach(() => {
   vi.useRealTimers();

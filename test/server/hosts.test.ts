@@ -86,6 +86,10 @@ describe('a host', () => {
     '127.0.0.1@evil.example',
     'a/b',
     '[x]',
+    // Addresses that no URL can have.
+    'localhost:99999',
+    'xn--a.localhost',
+    '[1:2]',
   ])('%s is refused on loopback', (host) => {
     expect(policy({}).allowsHost(host)).toBe(false);
   });

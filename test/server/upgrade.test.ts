@@ -52,6 +52,15 @@ describe('a request that would rather have HTTP/2', () => {
     expect(text).toMatch(/^HTTP\/1.1 403 /);
     expect(text).toContain('x-request-id: trace-1');
   });
+
+  test('is one request, however many headers it has', async () => {
+    const socket = await connectRaw((await startTestApp()).origin);
+    const many = Array.from({ length: 1_100 }, () => 'a:');
+    socket.write(requestOf([...POST, ...CLOSE, ...many], BODY.padEnd(200)));
+    const text = await readToEnd(socket);
+    expect(text).toContain(NO_LOCK);
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+  });
 });
 
 test.each(['h2c', 'h2c, websocket', 'TLS/1.0', ''])(

@@ -81,5 +81,6 @@ function callComparison(group: GroupToStore, commands: readonly Command[], lockT
     textArray(column(calls, 'requestId')),
     textArray(column(calls, 'waiterId')),
   ];
+  // What is remembered, by an older word for it.
   return `holdfast_as_assumed(${[textLiteral(logId), now, ticket, lockTimeoutMs, ...lists].join(', ')})`;
 }
