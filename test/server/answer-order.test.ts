@@ -10,7 +10,11 @@ const POST = ['POST /graphql HTTP/1.1', 'host: localhost', 'content-type: applic
 const acquire = (resource: string, headers: readonly string[] = []) =>
   requestOf([...POST, ...headers], JSON.stringify({ query: ACQUIRE, variables: { input: { resource, owner: 'A' } } }));
 
+const EXPECTING = requestOf(['GET /health/live HTTP/1.1', 'host: localhost', 'expect: 100-continue']);
+
 test.each([
+  ['a body that is too large', requestOf(POST, ' '.repeat(2_000_000)), 413, []],
+  ['a request that waits to be asked for a body', EXPECTING, 200, []],
   ['a refusal', acquire('two', ['origin: https://evil.example']), 403, []],
   [
     'a refusal, by a request for another protocol',
