@@ -17,6 +17,11 @@ export function pendingAnswer(socket: Duplex): ServerResponse | null {
   return last === undefined || last.closed ? null : last;
 }
 
+/** The connection ends with this answer, which is still to be sent: nothing that is asked behind it is done. */
+export function endConnectionWith(answer: ServerResponse): void {
+  answer.setHeader('connection', 'close');
+}
+
 /**
  * Whether the connection has ended for the server, or ends with an answer that is still to be sent: a request that comes now
  * can't be answered, so nothing that it asks for may be done (RFC 9112, 9.6).

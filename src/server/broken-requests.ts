@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { badUserInput } from '../graphql/errors.js';
 import { JSON_TYPE } from './accept.js';
-import { behindAnswers, pendingAnswer } from './answer-order.js';
+import { behindAnswers, endConnectionWith, pendingAnswer } from './answer-order.js';
 import { limitExceeded } from './errors.js';
 import { send } from './json-response.js';
 import { closeLingering, discardInput } from './lingering-close.js';
@@ -41,7 +41,7 @@ export function answerBrokenRequests(server: Server): void {
       behindAnswers(socket, () => closeLingering(socket));
     } else {
       // It is broken behind its headers, so it has an answer of its own, which waits for its turn by itself.
-      pending.setHeader('connection', 'close');
+      endConnectionWith(pending);
       send(pending, refusal.status, JSON_TYPE, { errors: [refusal.error] });
     }
   });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { behindAnswers } from './answer-order.js';
+import { behindAnswers, endConnectionWith } from './answer-order.js';
 
 /**
  * Asks for the body of a request whose sender waits to be asked (`Expect: 100-continue`), unless the request is refused for what its
@@ -10,7 +10,7 @@ import { behindAnswers } from './answer-order.js';
  */
 export function askForBodies(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    response.setHeader('connection', 'close');
+    endConnectionWith(response);
     behindAnswers(request.socket, () => {
       // By then those that are refused at once are. Of a body that has come nobody need be asked.
       setImmediate(() => {

@@ -4,7 +4,7 @@ import { badUserInput } from '../graphql/errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { acceptedTypes, JSON_TYPE, MEDIA_TYPES } from './accept.js';
-import { isOver, pendingAnswer, watchAnswers } from './answer-order.js';
+import { endConnectionWith, isOver, pendingAnswer, watchAnswers } from './answer-order.js';
 import { answerBrokenRequests } from './broken-requests.js';
 import type { Connections } from './connections.js';
 import type { MaskError } from './errors.js';
@@ -116,7 +116,7 @@ export class HttpServer {
     for (const response of this.#unanswered) {
       // Its connection ends behind it: only the last of those on one may say so.
       const isLast = pendingAnswer(response.req.socket) === response;
-      if (isLast && !response.headersSent) response.setHeader('connection', 'close');
+      if (isLast && !response.headersSent) endConnectionWith(response);
     }
     // What http adds to it is that idle connections are cut at once.
     NetServer.prototype.close.call(this.server);
@@ -142,7 +142,7 @@ export class HttpServer {
     normaliseTarget(request);
     const { url = '/', method = 'GET' } = request;
     const [path = '/'] = url.split('?', 1);
-    if (this.#shuttingDown || this.#options.connections.isSpare(request.socket)) response.setHeader('connection', 'close');
+    if (this.#shuttingDown || this.#options.connections.isSpare(request.socket)) endConnectionWith(response);
 
     this.#unanswered.add(response);
     onceClosed(response, () => {
@@ -255,7 +255,7 @@ function isStream(response: ServerResponse): boolean {
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
-  response.setHeader('connection', 'close');
+  endConnectionWith(response);
   send(response, status, JSON_TYPE, { errors: [badUserInput(null, message)] });
 }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { EVENT_STREAM, JSON_TYPE, type MediaType } from './accept.js';
+import { endConnectionWith } from './answer-order.js';
 import { statusOfRefusal } from './errors.js';
 
 /** Answers with a result as JSON, also who would rather have a stream of events. */
@@ -29,5 +30,5 @@ export function sendFailure(response: ServerResponse, error: GraphQLError): void
 export function closeIfUnread(response: ServerResponse): void {
   const { complete, headers } = response.req;
   const hasBody = 'content-length' in headers || 'transfer-encoding' in headers;
-  if (hasBody && !complete) response.setHeader('connection', 'close');
+  if (hasBody && !complete) endConnectionWith(response);
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { badUserInput } from '../graphql/errors.js';
 import type { MediaType } from './accept.js';
+import { endConnectionWith } from './answer-order.js';
 import { limitExceeded, notBegun } from './errors.js';
 import { send } from './json-response.js';
 
@@ -26,7 +27,7 @@ export async function takeBody(
   const body = isTooLarge ? null : await readBody(request, maxBytes);
   if (body === null) {
     // The rest of the body is not read, so the connection is of no more use.
-    response.setHeader('connection', 'close');
+    endConnectionWith(response);
     send(response, 413, mediaType, { errors: [limitExceeded(`A request may have at most ${maxBytes} bytes`)] });
     return false;
   }
