@@ -38,17 +38,15 @@ export function isOver(socket: Duplex): boolean {
  * is gone by then, or has ended.
  */
 export function behindAnswers(socket: Duplex, act: () => void): void {
-  const pending = pendingAnswer(socket);
-  if (pending === null) {
-    if (socket.writable) act();
-    return;
-  }
   // Nobody else may listen any more, and an error that nobody listens to would end the process. It may come after the end.
   const cut = () => socket.destroy();
   socket.on('error', cut);
-  pending.once('close', () => {
+  const goOn = () => {
     if (!socket.writable) return;
     socket.off('error', cut);
     act();
-  });
+  };
+  const pending = pendingAnswer(socket);
+  if (pending === null) goOn();
+  else pending.once('close', goOn);
 }

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { PassThrough } from 'node:stream';
+import { expect, test, vi } from 'vitest';
+import { behindAnswers } from '../../src/server/answer-order.js';
 import { startTestApp } from '../support/app.js';
 import { holdWriteLock } from '../support/database-faults.js';
 import { ACQUIRE, post } from '../support/http-client.js';
@@ -54,6 +56,15 @@ test.each(['CONNECT localhost:80 HTTP/1.1', 'GET /graphql HTTP/1.1\r\nconnection
       .toHaveLength(1);
   },
 );
+
+test('behind the answers on a connection that is reset, of which nobody was told yet, nothing is done, and the error is taken', async () => {
+  const socket = new PassThrough();
+  socket.destroy(new Error('reset'));
+  const act = vi.fn();
+  behindAnswers(socket, act);
+  await new Promise((resolve) => socket.once('close', resolve));
+  expect(act).not.toHaveBeenCalled();
+});
 
 test('requests that were sent one behind the other are all answered where the server shuts down', async () => {
   const app = await startTestApp({ env: { MAX_OPERATIONS: '3' } });
