@@ -84,8 +84,7 @@ describe.each(['GET', 'POST'] as const)('a watch by server-sent events, by %s', 
   });
 
   test.each(['x', '-1', '9223372036854775808', '1.5'])('refuses the Last-Event-ID %s', async (lastEventId) => {
-    const { url } = await appOfFour();
-    const [event] = await take(readEvents(url, WATCH, { method, lastEventId }), 1);
+    const [event] = await take(readEvents((await appOfFour()).url, WATCH, { method, lastEventId }), 1);
     const [error] = JSON.parse(event!.data).errors;
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'Last-Event-ID' });
     expect(error.message).toContain('must be a revision');
